@@ -1,0 +1,23 @@
+//! The `ahma_mcp` program: arguments in, one mode run, exit code out.
+
+mod args;
+mod list_tools;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::{Args, Mode};
+
+/// The exit code for bad usage or configuration.
+const EXIT_USAGE: u8 = 2;
+/// The exit code for a failure while running.
+const EXIT_FAILURE: u8 = 1;
+
+/// Runs the program with the arguments of this process.
+pub fn main_impl() -> ExitCode {
+    let args = Args::parse();
+    match args.mode {
+        Mode::ListTools => list_tools::run(&args),
+    }
+}

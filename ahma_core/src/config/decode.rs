@@ -1,0 +1,430 @@
+//! A serde deserializer over the spanned JSON tree that reports every fault instead of the first.
+//!
+//! Unknown fields are reported and skipped; a value of the wrong type is reported where it stands.
+//! Together with [`Given`](super::given::Given) one pass over the tree finds all faults of form.
+//! Faults of meaning belong to [`resolve`](super::resolve).
+
+use std::fmt;
+
+use jsonc_parser::ast::{Object, ObjectProp, Value};
+use serde::de::value::StrDeserializer;
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
+    SeqAccess, VariantAccess, Visitor,
+};
+
+use super::fault::{Faults, Place};
+use super::given::GIVEN;
+use super::suggest::nearest;
+
+/// The newtype name of a type that is either a string or a struct: it is handed the string, or the
+/// whole deserializer when the value is an object.
+pub(super) const TEXT_OR_OBJECT: &str = "ahma::TextOrObject";
+
+/// Decodes the tree into `T`. `None` when the root itself is unusable; faults are in `faults`.
+pub(super) fn decode<'de, T: Deserialize<'de>>(
+    root: &'de Value<'de>,
+    faults: &Faults,
+) -> Option<T> {
+    let node = Node {
+        value: root,
+        place: &Place::ROOT,
+        faults,
+    };
+    let result = T::deserialize(node);
+    node.report(result).ok()
+}
+
+/// Why decoding of one value stopped.
+#[derive(Debug)]
+pub(super) enum DecodeError {
+    /// The fault is in the list already.
+    Reported,
+    /// A visitor's complaint that still needs a place.
+    Unplaced(String),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::Reported => formatter.write_str("reported"),
+            DecodeError::Unplaced(message) => formatter.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+impl de::Error for DecodeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        DecodeError::Unplaced(message.to_string())
+    }
+}
+
+/// One value of the tree, with the way back to the root.
+#[derive(Clone, Copy)]
+struct Node<'de, 'p> {
+    value: &'de Value<'de>,
+    place: &'p Place<'p>,
+    faults: &'p Faults,
+}
+
+impl<'de> Node<'de, '_> {
+    fn report<T>(&self, result: Result<T, DecodeError>) -> Result<T, DecodeError> {
+        result.map_err(|error| {
+            if let DecodeError::Unplaced(message) = error {
+                self.faults.add(self.place, message);
+            }
+            DecodeError::Reported
+        })
+    }
+
+    /// Reports that something else was expected here.
+    fn mismatch<T>(&self, expected: &str) -> Result<T, DecodeError> {
+        let message = format!("expected {expected}, found {}", described(self.value));
+        if matches!(self.value, Value::NullKeyword(_)) {
+            let hint = "`null` is not a value here; leave the field out";
+            self.faults.add_with_hint(self.place, message, hint);
+        } else {
+            self.faults.add(self.place, message);
+        }
+        Err(DecodeError::Reported)
+    }
+
+    fn whole_number(&self) -> Result<i128, DecodeError> {
+        let Value::NumberLit(number) = self.value else {
+            return self.mismatch("a whole number");
+        };
+        if let Ok(whole) = number.value.parse::<i128>() {
+            return Ok(whole);
+        }
+        // JSON knows one kind of number: 2.0 and 2e0 are the whole number 2.
+        match number.value.parse::<f64>() {
+            Ok(float) if float.fract() == 0.0 && float.abs() < 1e15 =>
+            {
+                #[expect(clippy::cast_possible_truncation, reason = "whole and below 1e15")]
+                Ok(float as i128)
+            }
+            _ => self.mismatch("a whole number"),
+        }
+    }
+
+    fn number<V: Visitor<'de>>(&self, visitor: V, text: &str) -> Result<V::Value, DecodeError> {
+        if let Ok(whole) = text.parse::<u64>() {
+            return self.report(visitor.visit_u64(whole));
+        }
+        if let Ok(whole) = text.parse::<i64>() {
+            return self.report(visitor.visit_i64(whole));
+        }
+        match text.parse::<f64>() {
+            Ok(float) if float.is_finite() => self.report(visitor.visit_f64(float)),
+            _ => self.report(Err(DecodeError::Unplaced(format!(
+                "the number {text} is too large"
+            )))),
+        }
+    }
+
+    fn object(&self) -> Result<&'de Object<'de>, DecodeError> {
+        match self.value {
+            Value::Object(object) => Ok(object),
+            _ => self.mismatch("an object"),
+        }
+    }
+
+    fn members<'m>(&self, properties: &'m [&'de ObjectProp<'de>]) -> Members<'de, 'm>
+    where
+        Self: 'm,
+    {
+        Members {
+            faults: self.faults,
+            place: self.place,
+            properties: properties.iter(),
+            value: None,
+        }
+    }
+}
+
+/// Says what a value is, in the words of the format.
+fn described(value: &Value<'_>) -> String {
+    match value {
+        Value::StringLit(text) if text.value.chars().count() <= 40 => {
+            format!("the string {:?}", text.value)
+        }
+        Value::StringLit(_) => "a string".to_owned(),
+        Value::NumberLit(number) => format!("the number {}", number.value),
+        Value::BooleanLit(boolean) => format!("`{}`", boolean.value),
+        Value::Object(_) => "an object".to_owned(),
+        Value::Array(_) => "an array".to_owned(),
+        Value::NullKeyword(_) => "`null`".to_owned(),
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($method:ident $visit:ident $type:ty;)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            let whole = self.whole_number()?;
+            match <$type>::try_from(whole) {
+                Ok(whole) => self.report(visitor.$visit(whole)),
+                Err(_) => self.mismatch(&format!(
+                    "a whole number from {} to {}", <$type>::MIN, <$type>::MAX
+                )),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Node<'de, '_> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::StringLit(text) => self.report(visitor.visit_str(&text.value)),
+            Value::NumberLit(number) => self.number(visitor, number.value),
+            Value::BooleanLit(boolean) => self.report(visitor.visit_bool(boolean.value)),
+            Value::NullKeyword(_) => self.report(visitor.visit_unit()),
+            Value::Array(_) => self.deserialize_seq(visitor),
+            Value::Object(_) => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::BooleanLit(boolean) => self.report(visitor.visit_bool(boolean.value)),
+            _ => self.mismatch("`true` or `false`"),
+        }
+    }
+
+    whole_numbers! {
+        deserialize_i8 visit_i8 i8;
+        deserialize_i16 visit_i16 i16;
+        deserialize_i32 visit_i32 i32;
+        deserialize_i64 visit_i64 i64;
+        deserialize_u8 visit_u8 u8;
+        deserialize_u16 visit_u16 u16;
+        deserialize_u32 visit_u32 u32;
+        deserialize_u64 visit_u64 u64;
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::NumberLit(number) => self.number(visitor, number.value),
+            _ => self.mismatch("a number"),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Value::StringLit(text) => self.report(visitor.visit_str(&text.value)),
+            _ => self.mismatch("a string"),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let result = visitor.visit_some(self);
+        self.report(result)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let result = match (name, self.value) {
+            (TEXT_OR_OBJECT, Value::StringLit(text)) => visitor.visit_str(&text.value),
+            (GIVEN, _) | (TEXT_OR_OBJECT, Value::Object(_)) => visitor.visit_newtype_struct(self),
+            (TEXT_OR_OBJECT, _) => return self.mismatch("a string or an object"),
+            _ => visitor.visit_newtype_struct(self),
+        };
+        self.report(result)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let Value::Array(array) = self.value else {
+            return self.mismatch("an array");
+        };
+        let elements = Elements {
+            node: self,
+            elements: array.elements.iter().enumerate(),
+        };
+        self.report(visitor.visit_seq(elements))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        let properties: Vec<&ObjectProp<'_>> = self.object()?.properties.iter().collect();
+        self.report(visitor.visit_map(self.members(&properties)))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let object = self.object()?;
+        let mut known: Vec<&ObjectProp<'_>> = Vec::with_capacity(object.properties.len());
+        for property in &object.properties {
+            let key = property.name.as_str();
+            if !fields.contains(&key) {
+                let hint = match nearest(key, fields.iter().copied()) {
+                    Some(field) => {
+                        self.faults.note_misspelt(self.place, field);
+                        format!("did you mean `{field}`?")
+                    }
+                    None => format!("known fields: {}", fields.join(", ")),
+                };
+                self.faults.add_to_key(
+                    &self.place.key(key),
+                    format!("unknown field `{key}`"),
+                    hint,
+                );
+            } else if !known.iter().any(|earlier| earlier.name.as_str() == key) {
+                known.push(property);
+            }
+        }
+        self.report(visitor.visit_map(self.members(&known)))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let Value::StringLit(text) = self.value else {
+            return self.mismatch("a string");
+        };
+        if !variants.contains(&text.value.as_ref()) {
+            let allowed = format!("allowed: {}", variants.join(", "));
+            let hint = match nearest(&text.value, variants.iter().copied()) {
+                Some(variant) => format!("did you mean `{variant}`? {allowed}"),
+                None => allowed,
+            };
+            let message = format!("`{}` is not a value of this field", text.value);
+            self.faults.add_with_hint(self.place, message, hint);
+            return Err(DecodeError::Reported);
+        }
+        self.report(visitor.visit_enum(VariantName(&text.value)))
+    }
+
+    serde::forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
+    }
+}
+
+/// The elements of an array.
+struct Elements<'de, 'p> {
+    node: Node<'de, 'p>,
+    elements: std::iter::Enumerate<std::slice::Iter<'de, Value<'de>>>,
+}
+
+impl<'de> SeqAccess<'de> for Elements<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, DecodeError> {
+        let Some((index, value)) = self.elements.next() else {
+            return Ok(None);
+        };
+        let element = Node {
+            value,
+            place: &self.node.place.index(index),
+            faults: self.node.faults,
+        };
+        let result = seed.deserialize(element);
+        element.report(result).map(Some)
+    }
+}
+
+/// The members of an object.
+struct Members<'de, 'm> {
+    faults: &'m Faults,
+    place: &'m Place<'m>,
+    properties: std::slice::Iter<'m, &'de ObjectProp<'de>>,
+    value: Option<&'de ObjectProp<'de>>,
+}
+
+impl<'de> MapAccess<'de> for Members<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, DecodeError> {
+        let Some(property) = self.properties.next() else {
+            return Ok(None);
+        };
+        self.value = Some(property);
+        let key: StrDeserializer<'_, DecodeError> = property.name.as_str().into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<S::Value, DecodeError> {
+        let Some(property) = self.value.take() else {
+            return Err(DecodeError::Unplaced("a value without a key".to_owned()));
+        };
+        let member = Node {
+            value: &property.value,
+            place: &self.place.key(property.name.as_str()),
+            faults: self.faults,
+        };
+        let result = seed.deserialize(member);
+        member.report(result)
+    }
+}
+
+/// A string that names a variant without content.
+struct VariantName<'t>(&'t str);
+
+impl<'de> EnumAccess<'de> for VariantName<'_> {
+    type Error = DecodeError;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Self), DecodeError> {
+        let name: StrDeserializer<'_, DecodeError> = self.0.into_deserializer();
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for VariantName<'_> {
+    type Error = DecodeError;
+
+    fn unit_variant(self) -> Result<(), DecodeError> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _: S) -> Result<S::Value, DecodeError> {
+        Err(content_is_impossible())
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, DecodeError> {
+        Err(content_is_impossible())
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(content_is_impossible())
+    }
+}
+
+fn content_is_impossible() -> DecodeError {
+    DecodeError::Unplaced("a plain word cannot carry content".to_owned())
+}

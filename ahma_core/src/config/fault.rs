@@ -1,0 +1,225 @@
+//! Faults of tool files: where, what, and what to do about it.
+//!
+//! While a file is judged, faults are collected by JSON pointer only, which is cheap when there are
+//! none. [`locate`](super::text::locate) adds line and column afterwards. Nothing here decides
+//! whether something *is* a fault.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// One thing that is wrong with a tool file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// Column in characters, counted from 1.
+    pub column: usize,
+    /// The bytes of the text the fault is about.
+    pub span: Range<usize>,
+    /// RFC 6901 pointer to the value; empty for the whole document.
+    pub pointer: String,
+    /// What is wrong, as a lower-case fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Reporting more than this many faults of one file helps nobody.
+pub(super) const MAX_FAULTS_PER_FILE: usize = 100;
+
+/// A position inside the document that is being judged: a linked list on the stack, so that walking
+/// a faultless file allocates nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    parent: Option<&'p Place<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'p> {
+    Root,
+    Key(&'p str),
+    Index(usize),
+}
+
+impl<'p> Place<'p> {
+    pub(super) const ROOT: Place<'static> = Place {
+        parent: None,
+        step: Step::Root,
+    };
+
+    pub(super) fn key(&'p self, key: &'p str) -> Place<'p> {
+        Place {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
+    }
+
+    pub(super) fn index(&'p self, index: usize) -> Place<'p> {
+        Place {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
+    }
+
+    /// The RFC 6901 pointer of this place.
+    pub(super) fn pointer(&self) -> String {
+        let mut pointer = self.parent.map(Place::pointer).unwrap_or_default();
+        match self.step {
+            Step::Root => {}
+            Step::Key(key) => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Step::Index(index) => {
+                let _ = write!(pointer, "/{index}");
+            }
+        }
+        pointer
+    }
+}
+
+/// Which part of a member the fault is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The value at the pointer.
+    Value,
+    /// The key that leads to the value: an unknown or repeated field.
+    Key,
+}
+
+/// A fault before its line and column are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlacedFault {
+    pub(super) pointer: String,
+    pub(super) mark: Mark,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+impl PlacedFault {
+    pub(super) fn at(
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) -> Self {
+        PlacedFault {
+            pointer: pointer.into(),
+            mark: Mark::Value,
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+/// Collects the faults of one file. Shared by reference while the file is walked.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    list: RefCell<Vec<PlacedFault>>,
+    left_out: Cell<usize>,
+    /// Objects, by pointer, with the field that was most likely meant by a misspelt one.
+    misspelt: RefCell<Vec<(String, String)>>,
+}
+
+impl Faults {
+    /// Remembers that the object at `place` has a misspelt `field`, so that the field is not
+    /// reported as missing too.
+    pub(super) fn note_misspelt(&self, place: &Place<'_>, field: &str) {
+        let entry = (place.pointer(), field.to_owned());
+        self.misspelt.borrow_mut().push(entry);
+    }
+
+    /// Whether `field` of the object at `place` is there under a misspelt name.
+    pub(super) fn is_misspelt(&self, place: &Place<'_>, field: &str) -> bool {
+        let misspelt = self.misspelt.borrow();
+        let pointer = || place.pointer();
+        misspelt
+            .iter()
+            .any(|(object, meant)| meant == field && *object == pointer())
+    }
+
+    /// Reports a fault of the value at `place`.
+    pub(super) fn add(&self, place: &Place<'_>, message: impl Into<String>) {
+        self.push(place, Mark::Value, message.into(), None);
+    }
+
+    /// Reports a fault of the value at `place`, with advice.
+    pub(super) fn add_with_hint(
+        &self,
+        place: &Place<'_>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(place, Mark::Value, message.into(), Some(hint.into()));
+    }
+
+    /// Reports a fault of the key at `place`, with advice.
+    pub(super) fn add_to_key(
+        &self,
+        place: &Place<'_>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        self.push(place, Mark::Key, message.into(), hint.into());
+    }
+
+    fn push(&self, place: &Place<'_>, mark: Mark, message: String, hint: Option<String>) {
+        let mut list = self.list.borrow_mut();
+        if list.len() >= MAX_FAULTS_PER_FILE {
+            self.left_out.set(self.left_out.get() + 1);
+            return;
+        }
+        list.push(PlacedFault {
+            pointer: place.pointer(),
+            mark,
+            message,
+            hint,
+        });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.borrow().is_empty()
+    }
+
+    /// The faults, with one more line when some were left out.
+    pub(super) fn into_list(self) -> Vec<PlacedFault> {
+        let mut list = self.list.into_inner();
+        let left_out = self.left_out.get();
+        if left_out > 0 {
+            list.push(PlacedFault::at(
+                "",
+                format!("{left_out} more faults in this file are not listed"),
+                "correct the ones above first".to_owned(),
+            ));
+        }
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_escapes_slash_and_tilde() {
+        let env = Place::ROOT.key("env");
+        let odd = env.key("a/b~c");
+        let element = odd.index(3);
+        assert_eq!(element.pointer(), "/env/a~1b~0c/3");
+    }
+
+    #[test]
+    fn faults_beyond_the_cap_are_counted_not_kept() {
+        let faults = Faults::default();
+        for _ in 0..MAX_FAULTS_PER_FILE + 7 {
+            faults.add(&Place::ROOT, "again");
+        }
+        let list = faults.into_list();
+        assert_eq!(list.len(), MAX_FAULTS_PER_FILE + 1);
+        assert_eq!(
+            list[MAX_FAULTS_PER_FILE].message,
+            "7 more faults in this file are not listed"
+        );
+    }
+}

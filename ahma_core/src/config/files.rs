@@ -1,0 +1,141 @@
+//! Reads tool files from disk, synchronously: for command-line programs and for start-up. Decides
+//! what is read, never what it means.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::schema::SCHEMA_FILE_NAME;
+use super::text::MAX_FILE_BYTES;
+
+/// A file as found: its bytes, or why they could not be had.
+#[derive(Debug)]
+pub struct SourceFile {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// What it holds.
+    pub content: Result<Vec<u8>, ReadFault>,
+}
+
+/// Why a file could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadFault {
+    /// What is wrong, as a lower-case fragment.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// Which `*.json` files of a directory count as tool files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    Every,
+    /// Only files that name our schema: the directory has a common name and may hold other things.
+    NamingOurSchema,
+}
+
+/// Reads all `*.json` files of a directory in sorted order, not those of directories below it.
+pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<SourceFile>> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this module is for synchronous callers"
+    )]
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let is_hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+        if !is_hidden
+            && path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+        {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut files: Vec<SourceFile> = paths.into_iter().map(read_file).collect();
+    if selection == Selection::NamingOurSchema {
+        files.retain(names_our_schema);
+    }
+    Ok(files)
+}
+
+/// Reads one file. Anything but a regular file of reasonable size is a fault: a pipe or a device
+/// could keep the reader for ever.
+pub fn read_file(path: PathBuf) -> SourceFile {
+    let content = read_content(&path);
+    SourceFile { path, content }
+}
+
+fn read_content(path: &Path) -> Result<Vec<u8>, ReadFault> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !metadata.is_file() {
+        return Err(ReadFault {
+            message: format!("this is {}, not a file", kind_of(&metadata)),
+            hint: "only files may have names that end in `.json` here".to_owned(),
+        });
+    }
+    let mut bytes = Vec::with_capacity(
+        usize::try_from(metadata.len())
+            .unwrap_or(0)
+            .min(MAX_FILE_BYTES),
+    );
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this module is for synchronous callers"
+    )]
+    let file = fs::File::open(path).map_err(|error| unreadable(&error))?;
+    // One byte more than allowed is enough for the reader of the text to see that it is too large.
+    let limit = u64::try_from(MAX_FILE_BYTES)
+        .unwrap_or(u64::MAX)
+        .saturating_add(1);
+    file.take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(&error))?;
+    Ok(bytes)
+}
+
+fn unreadable(error: &io::Error) -> ReadFault {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "give the user who runs this program read permission",
+        io::ErrorKind::NotFound => "a symbolic link may point nowhere; remove or correct it",
+        _ => "check the file and the disk it is on",
+    };
+    ReadFault {
+        message: format!("the file cannot be read: {error}"),
+        hint: hint.to_owned(),
+    }
+}
+
+fn kind_of(metadata: &Metadata) -> &'static str {
+    if metadata.is_dir() {
+        "a directory"
+    } else {
+        "a device, pipe or socket"
+    }
+}
+
+/// Looks for the schema's name in the bytes, so that a file with broken JSON still counts as ours.
+fn names_our_schema(file: &SourceFile) -> bool {
+    file.content.as_ref().is_ok_and(|bytes| {
+        bytes
+            .windows(SCHEMA_FILE_NAME.len())
+            .any(|window| window == SCHEMA_FILE_NAME.as_bytes())
+    })
+}
+
+/// The tools directory of a project: `.ahma/tools`, else `tools`, which has a common name and is
+/// therefore read with care. `None` when it has neither.
+pub fn project_tools_directory(project: &Path) -> Option<(PathBuf, Selection)> {
+    let own = project.join(".ahma").join("tools");
+    if own.is_dir() {
+        return Some((own, Selection::Every));
+    }
+    let common = project.join("tools");
+    common
+        .is_dir()
+        .then_some((common, Selection::NamingOurSchema))
+}

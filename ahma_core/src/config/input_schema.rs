@@ -1,0 +1,113 @@
+//! The MCP `inputSchema` of a leaf: JSON Schema 2020-12, closed, meta parameters included.
+
+use serde_json::{Map, Value, json};
+
+use super::raw::bounds;
+use super::spec::{ArgumentSpec, ScalarKind, ScalarSpec, ValueSpec};
+
+/// The schema of a call's arguments.
+pub(super) fn of(arguments: &[ArgumentSpec]) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for argument in arguments {
+        properties.insert(argument.name.clone(), property(argument));
+        if argument.required {
+            required.push(Value::from(argument.name.as_str()));
+        }
+    }
+    add_meta_parameters(&mut properties);
+
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".into(), required.into());
+    }
+    schema.insert("additionalProperties".into(), false.into());
+    schema
+}
+
+fn property(argument: &ArgumentSpec) -> Value {
+    let mut property = match &argument.values {
+        ValueSpec::Boolean => typed("boolean"),
+        ValueSpec::One(scalar) => scalar_schema(scalar),
+        ValueSpec::Many(scalar) => {
+            let mut array = typed("array");
+            array.insert("items".into(), scalar_schema(scalar).into());
+            array
+        }
+    };
+    if let Some(description) = &argument.description {
+        property.insert("description".into(), description.as_str().into());
+    }
+    if let Some(default) = &argument.default {
+        property.insert("default".into(), default.clone());
+    }
+    property.into()
+}
+
+fn scalar_schema(scalar: &ScalarSpec) -> Map<String, Value> {
+    let mut schema = typed(match scalar.kind {
+        ScalarKind::String => "string",
+        ScalarKind::Integer => "integer",
+        ScalarKind::Number => "number",
+    });
+    if !scalar.allowed.is_empty() {
+        schema.insert("enum".into(), scalar.allowed.clone().into());
+    }
+    if let Some(minimum) = scalar.minimum {
+        schema.insert("minimum".into(), plain_number(minimum));
+    }
+    if let Some(maximum) = scalar.maximum {
+        schema.insert("maximum".into(), plain_number(maximum));
+    }
+    if let Some(pattern) = &scalar.pattern {
+        schema.insert("pattern".into(), pattern.as_str().into());
+    }
+    schema
+}
+
+fn typed(name: &str) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".into(), name.into());
+    schema
+}
+
+/// A bound without the `.0` that a float would carry.
+fn plain_number(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and below 1e15")]
+        Value::from(number as i64)
+    } else {
+        Value::from(number)
+    }
+}
+
+fn add_meta_parameters(properties: &mut Map<String, Value>) {
+    let timeout = bounds::TIMEOUT_SECONDS;
+    properties.insert(
+        "working_directory".into(),
+        json!({
+            "type": "string",
+            "description": "Directory to run in, inside the sandbox scope. Default: the scope."
+        }),
+    );
+    properties.insert(
+        "execution_mode".into(),
+        json!({
+            "type": "string",
+            "enum": ["async", "sync", "auto"],
+            "description": "async: answer at once with an operation id. sync: answer with the \
+                            result. auto: wait up to 10 seconds, then go on in the background."
+        }),
+    );
+    properties.insert(
+        "timeout_seconds".into(),
+        json!({
+            "type": "integer",
+            "minimum": timeout.start(),
+            "maximum": timeout.end(),
+            "description": "The command is stopped after this many seconds."
+        }),
+    );
+}

@@ -1,0 +1,115 @@
+//! Sequences that would call themselves.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::super::fault::PlacedFault;
+use super::super::spec::{StepSpec, ToolSpec};
+use super::steps_of;
+
+/// The steps of each tool that lead back to their own sequence.
+pub(super) fn find<'t>(tools: impl Iterator<Item = &'t ToolSpec> + Clone) -> Vec<Vec<PlacedFault>> {
+    let calls = Calls::new(tools.clone());
+    tools
+        .map(|tool| {
+            steps_of(tool)
+                .filter(|(leaf, step)| {
+                    calls.is_suspect(&leaf.name) && calls.is_suspect(&step.target)
+                })
+                .filter_map(|(leaf, step)| {
+                    let way_back = calls.way(&step.target, &leaf.name)?;
+                    Some(fault(&leaf.name, step, &way_back))
+                })
+                .collect()
+        })
+        .collect()
+}
+
+fn fault(sequence: &str, step: &StepSpec, way_back: &[&str]) -> PlacedFault {
+    PlacedFault::at(
+        step.pointer.as_str(),
+        format!(
+            "the sequence would never end: {sequence} → {}",
+            way_back.join(" → ")
+        ),
+        "remove the step that closes the circle".to_owned(),
+    )
+}
+
+/// Which sequences call which, reduced to those that can lie on a circle.
+struct Calls<'t> {
+    edges: HashMap<&'t str, Vec<&'t str>>,
+}
+
+impl<'t> Calls<'t> {
+    fn new(tools: impl Iterator<Item = &'t ToolSpec>) -> Self {
+        let mut edges: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (leaf, step) in tools.flat_map(steps_of) {
+            edges.entry(&leaf.name).or_default().push(&step.target);
+        }
+        let mut calls = Calls { edges };
+        calls.drop_dead_ends();
+        calls
+    }
+
+    /// Takes away, again and again, what calls no remaining sequence: it cannot lie on a circle.
+    fn drop_dead_ends(&mut self) {
+        let mut callers: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut open: HashMap<&str, usize> = HashMap::new();
+        for (caller, targets) in &self.edges {
+            let inner = targets
+                .iter()
+                .filter(|target| self.edges.contains_key(*target));
+            let mut count = 0;
+            for target in inner {
+                callers.entry(target).or_default().push(caller);
+                count += 1;
+            }
+            open.insert(caller, count);
+        }
+        let mut ends: Vec<&str> = open
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(name, _)| *name)
+            .collect();
+        while let Some(end) = ends.pop() {
+            self.edges.remove(end);
+            for caller in callers.get(end).into_iter().flatten() {
+                if let Some(count) = open.get_mut(caller) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ends.push(caller);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_suspect(&self, name: &str) -> bool {
+        self.edges.contains_key(name)
+    }
+
+    /// The shortest chain of calls from one sequence to another, both named.
+    fn way(&self, from: &'t str, to: &str) -> Option<Vec<&'t str>> {
+        let mut came_from: HashMap<&str, Option<&'t str>> = HashMap::from([(from, None)]);
+        let mut queue = VecDeque::from([from]);
+        while let Some(name) = queue.pop_front() {
+            if name == to {
+                let mut way = vec![name];
+                let mut at = name;
+                while let Some(Some(before)) = came_from.get(at) {
+                    way.push(before);
+                    at = before;
+                }
+                way.reverse();
+                return Some(way);
+            }
+            for target in self.edges.get(name).into_iter().flatten() {
+                if self.is_suspect(target) && !came_from.contains_key(target) {
+                    came_from.insert(target, Some(name));
+                    queue.push_back(target);
+                }
+            }
+        }
+        None
+    }
+}

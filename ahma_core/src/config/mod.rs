@@ -1,0 +1,39 @@
+//! Tool files (MTDF): from bytes to tools that can be served.
+//!
+//! ```text
+//! bytes ─text─► spanned JSON ─decode─► raw form ─resolve─► ToolSpec ─link─► Catalog
+//! ```
+//!
+//! Pure and synchronous: apart from [`files`], which fetches bytes, nothing here reads a file, runs
+//! a program or knows MCP. Every fault of every file is reported, each with line, column, JSON
+//! pointer and advice; a rejected file never hides another.
+
+pub mod files;
+
+mod decode;
+mod describe;
+mod fault;
+mod given;
+mod input_schema;
+mod link;
+mod load;
+mod names;
+mod raw;
+mod resolve;
+mod schema;
+mod spec;
+mod suggest;
+mod text;
+mod values;
+
+pub use describe::{Waiting, listed_description};
+pub use fault::Fault;
+pub use load::{Catalog, RejectedFile, load};
+pub use names::{BUILT_IN_TOOLS, MAX_NAME_LENGTH};
+pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
+pub use spec::{
+    Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag, LeafSpec,
+    Narrowing, ScalarKind, ScalarSpec, Sequence, StepSpec, ToolSpec, ValueSpec,
+};
+pub use text::MAX_FILE_BYTES;
+pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, find_argument};

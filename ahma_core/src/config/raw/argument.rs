@@ -1,0 +1,150 @@
+//! Options and positional arguments.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::given::Given;
+use super::List;
+
+/// An argument a caller can give: a flag of the command, or a positional argument.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Argument")]
+pub(crate) struct RawArgument {
+    /// Name of the argument in a call, and of the flag (`--name`) unless `flag` says otherwise.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]+$"), length(max = 64))]
+    pub(crate) name: Given<String>,
+    /// Type of the value.
+    #[serde(rename = "type")]
+    pub(crate) kind: Given<ArgumentType>,
+    /// What the argument means.
+    #[serde(default)]
+    pub(crate) description: Given<String>,
+    /// `true`: a call without it is refused.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) required: Given<bool>,
+    /// Passed when the caller gives none.
+    #[serde(default)]
+    #[schemars(schema_with = "any_default")]
+    pub(crate) default: Given<Value>,
+    /// The only values allowed.
+    #[serde(rename = "enum", default)]
+    #[schemars(schema_with = "allowed_values")]
+    pub(crate) allowed: List<Value>,
+    /// Smallest number allowed.
+    #[serde(default)]
+    pub(crate) minimum: Given<f64>,
+    /// Largest number allowed.
+    #[serde(default)]
+    pub(crate) maximum: Given<f64>,
+    /// Regular expression that must be found in the value; use `^` and `$` to match all of it.
+    #[serde(default)]
+    #[schemars(extend("format" = "regex"))]
+    pub(crate) pattern: Given<String>,
+    /// `path`: the value names a file or directory, which must lie in the scope or an operator's
+    /// grant.
+    #[serde(default)]
+    pub(crate) format: Given<ValueFormat>,
+    /// What the elements of an array are; strings when left out.
+    #[serde(default)]
+    pub(crate) items: Given<RawItems>,
+    /// A second name under which a caller may give this argument.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]+$"), length(max = 64))]
+    pub(crate) alias: Given<String>,
+    /// The exact flag when it is not `--name`, e.g. `-m`. Options only.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^-[^\s=]+$"))]
+    pub(crate) flag: Given<String>,
+    /// `equals`: `--flag=value` in one word. `separate`: the flag and the value as two. Without it,
+    /// a flag with two dashes takes the first form, any other the second. Options only.
+    #[serde(default)]
+    pub(crate) value_style: Given<ValueStyle>,
+    /// `true` lets a value begin with `-` where it could be read as a flag.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) allow_dash: Given<bool>,
+    /// `true`: the value is written to a private file, and the path of that file is passed.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) file_arg: Given<bool>,
+    /// The flag that takes the file's path when it differs from `flag`; needs `file_arg`.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^-[^\s=]+$"))]
+    pub(crate) file_flag: Given<String>,
+    /// `true`: the value is the standard input of the command.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) stdin: Given<bool>,
+}
+
+/// Type of an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum ArgumentType {
+    String,
+    Boolean,
+    Integer,
+    Number,
+    Array,
+}
+
+/// Meaning of a string beyond its characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum ValueFormat {
+    Path,
+}
+
+/// How a flag and its value are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum ValueStyle {
+    Equals,
+    Separate,
+}
+
+/// The elements of an array argument.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Items")]
+pub(crate) struct RawItems {
+    /// Type of every element.
+    #[serde(rename = "type")]
+    pub(crate) kind: Given<ItemType>,
+    /// `path`: every element names a file or directory.
+    #[serde(default)]
+    pub(crate) format: Given<ValueFormat>,
+    /// The only elements allowed.
+    #[serde(rename = "enum", default)]
+    #[schemars(schema_with = "allowed_values")]
+    pub(crate) allowed: List<Value>,
+}
+
+/// Type of the elements of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum ItemType {
+    String,
+    Integer,
+    Number,
+}
+
+fn any_default(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "boolean", "number", "array"] })
+}
+
+fn allowed_values(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": { "type": ["string", "number"] },
+        "minItems": 1,
+        "uniqueItems": true
+    })
+}

@@ -1,0 +1,152 @@
+//! The smaller objects inside a tool file.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
+use serde_json::{Map, Value};
+
+use super::super::decode::TEXT_OR_OBJECT;
+use super::super::given::Given;
+use super::List;
+
+/// What a client may assume about the effects of a call. A field left out promises nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Annotations")]
+pub(crate) struct RawAnnotations {
+    /// The call changes nothing.
+    #[serde(default)]
+    pub(crate) read_only: Given<bool>,
+    /// The call can destroy something that was there before.
+    #[serde(default)]
+    pub(crate) destructive: Given<bool>,
+    /// Repeating the call with the same arguments has no further effect.
+    #[serde(default)]
+    pub(crate) idempotent: Given<bool>,
+    /// The call reaches beyond this machine.
+    #[serde(default)]
+    pub(crate) open_world: Given<bool>,
+}
+
+/// Upper limits for one call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Limits")]
+pub(crate) struct RawLimits {
+    /// Memory of each process, in MiB.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub(crate) memory_mb: Given<i64>,
+    /// Processes at the same time.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub(crate) processes: Given<i64>,
+    /// Output kept, in MiB; what comes after it is counted and dropped.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 256))]
+    pub(crate) output_mb: Given<i64>,
+}
+
+/// How to find out whether a tool can be used: a command line, or its parts.
+#[derive(Debug)]
+pub(crate) enum RawAvailability {
+    /// A command line, split into words as a shell would.
+    Line(String),
+    /// The parts of the command.
+    Command(RawAvailabilityCommand),
+}
+
+/// A command whose exit code tells whether a tool can be used.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AvailabilityCommand")]
+pub(crate) struct RawAvailabilityCommand {
+    /// The program to run.
+    #[schemars(length(min = 1))]
+    pub(crate) command: Given<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub(crate) args: List<String>,
+    /// Exit codes that mean the tool can be used.
+    #[serde(default)]
+    #[schemars(length(min = 1), inner(range(min = 0, max = 255)), extend("default" = [0]))]
+    pub(crate) success_exit_codes: List<i64>,
+}
+
+impl<'de> Deserialize<'de> for RawAvailability {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(TEXT_OR_OBJECT, LineOrCommand)
+    }
+}
+
+struct LineOrCommand;
+
+impl<'de> Visitor<'de> for LineOrCommand {
+    type Value = RawAvailability;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string or an object")
+    }
+
+    fn visit_str<E>(self, line: &str) -> Result<Self::Value, E> {
+        Ok(RawAvailability::Line(line.to_owned()))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Self::Value, D::Error> {
+        RawAvailabilityCommand::deserialize(deserializer).map(RawAvailability::Command)
+    }
+}
+
+impl JsonSchema for RawAvailability {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Availability".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let command = generator.subschema_for::<RawAvailabilityCommand>();
+        json_schema!({ "anyOf": [{ "type": "string", "minLength": 1 }, command] })
+    }
+}
+
+/// One step of a sequence: a call of another tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Step")]
+pub(crate) struct RawStep {
+    /// The tool to call. Inside a subcommand it may be left out and means the enclosing tool.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) tool: Given<String>,
+    /// The subcommand to call; levels below each other are joined by `_`.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) subcommand: Given<String>,
+    /// Arguments of the call.
+    #[serde(default)]
+    pub(crate) args: Given<Map<String, Value>>,
+    /// What the step is for; shown in progress and results.
+    #[serde(default)]
+    pub(crate) description: Given<String>,
+    /// The step is skipped when this path, relative to the working directory, exists.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) skip_if_file_exists: Given<String>,
+    /// The step is skipped when this path, relative to the working directory, does not exist.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) skip_if_file_missing: Given<String>,
+    /// `true`: the sequence goes on when this step fails.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) continue_on_error: Given<bool>,
+}

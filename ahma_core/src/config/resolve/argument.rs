@@ -1,0 +1,428 @@
+//! Options and positional arguments: types, limits, and how each value reaches the command.
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::super::fault::Place;
+use super::super::given::Given;
+use super::super::names::argument_name_fault;
+use super::super::raw::{
+    ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat, ValueStyle,
+};
+use super::super::spec::{ArgumentSpec, Delivery, Flag, ScalarKind, ScalarSpec, ValueSpec};
+use super::super::values::{META_PARAMETERS, check_value};
+use super::checks::Checks;
+
+/// Where an argument stands on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Option,
+    Positional,
+}
+
+/// The arguments of a leaf: options first, then positionals, each in the order of the file.
+pub(super) fn resolve_arguments(
+    raw: Level<'_>,
+    place: &Place<'_>,
+    checks: Checks<'_>,
+) -> Vec<ArgumentSpec> {
+    let mut resolved = Resolved {
+        checks,
+        arguments: Vec::new(),
+        names: Vec::new(),
+    };
+    resolved.take(raw.options, Position::Option, &place.key("options"));
+    resolved.take(
+        raw.positional_args,
+        Position::Positional,
+        &place.key("positional_args"),
+    );
+    resolved.arguments
+}
+
+struct Resolved<'f> {
+    checks: Checks<'f>,
+    arguments: Vec<ArgumentSpec>,
+    /// Names and aliases used so far, with the pointer of their argument.
+    names: Vec<(String, String)>,
+}
+
+impl Resolved<'_> {
+    fn take(&mut self, list: &List<RawArgument>, position: Position, place: &Place<'_>) {
+        let mut optional_before: Option<String> = None;
+        for (index, given) in list.elements().iter().enumerate() {
+            let Given::Is(raw) = given else { continue };
+            let at = place.index(index);
+            let argument = self.argument(raw, position, &at);
+            if position == Position::Positional {
+                let can_be_missing = !argument.required && argument.default.is_none();
+                if let (true, Some(before)) = (argument.required, &optional_before) {
+                    self.checks.faults.add_with_hint(
+                        &at,
+                        format!(
+                            "the required `{}` stands behind `{before}`, which a caller may leave \
+                             out; its value would then take the place of the other",
+                            argument.name
+                        ),
+                        format!("make `{before}` required, or give it a `default`"),
+                    );
+                }
+                if can_be_missing {
+                    optional_before = Some(argument.name.clone());
+                }
+            }
+            self.arguments.push(argument);
+        }
+    }
+
+    fn argument(
+        &mut self,
+        raw: &RawArgument,
+        position: Position,
+        place: &Place<'_>,
+    ) -> ArgumentSpec {
+        let name = self
+            .checks
+            .required(&raw.name, place, "name")
+            .cloned()
+            .unwrap_or_default();
+        self.claim(&raw.name, &place.key("name"));
+        self.claim(&raw.alias, &place.key("alias"));
+        self.checks.required(&raw.kind, place, "type");
+        let values = self.values(raw, position, place);
+        let required = raw.required.copied().unwrap_or_default();
+        let default = raw.default.value().cloned();
+        if let Some(default) = &default {
+            self.check_default(default, values.as_ref(), required, &place.key("default"));
+        }
+        ArgumentSpec {
+            delivery: self.delivery(raw, &name, position, place),
+            name,
+            alias: raw.alias.value().cloned(),
+            description: raw.description.value().cloned(),
+            values: values.unwrap_or(ValueSpec::Boolean),
+            required,
+            default,
+            allow_dash: raw.allow_dash.copied().unwrap_or_default(),
+        }
+    }
+
+    /// Checks a name and takes it, so that no other argument of the leaf can have it.
+    fn claim(&mut self, given: &Given<String>, place: &Place<'_>) {
+        let Given::Is(name) = given else { return };
+        let faults = self.checks.faults;
+        if let Some(fault) = argument_name_fault(name) {
+            let rule = "use letters, digits, `_`, `.` and `-`; set `flag` when the flag differs";
+            faults.add_with_hint(place, fault, rule);
+        } else if META_PARAMETERS.contains(&name.as_str()) {
+            faults.add_with_hint(
+                place,
+                format!("`{name}` is a parameter that every tool has already"),
+                "choose another name, and set `flag` to the flag it stands for",
+            );
+        } else if let Some((_, first)) = self.names.iter().find(|(taken, _)| taken == name) {
+            faults.add_with_hint(
+                place,
+                format!("the name `{name}` is taken by the argument at {first}"),
+                "every name and alias of a leaf must differ",
+            );
+        } else {
+            self.names.push((name.clone(), place.pointer()));
+        }
+    }
+
+    fn check_default(
+        &self,
+        default: &Value,
+        values: Option<&ValueSpec>,
+        required: bool,
+        place: &Place<'_>,
+    ) {
+        if required {
+            self.checks.faults.add_with_hint(
+                place,
+                "a required argument never uses its `default`",
+                "remove `default`, or `required`",
+            );
+        }
+        if let Some(Err(message)) = values.map(|values| check_value(values, default)) {
+            self.checks.faults.add_with_hint(
+                place,
+                format!("the default does not fit the argument: {message}"),
+                "correct the default, or the type and limits of the argument",
+            );
+        }
+    }
+
+    /// The values the argument takes; `None` when its type is unknown.
+    fn values(
+        &self,
+        raw: &RawArgument,
+        position: Position,
+        place: &Place<'_>,
+    ) -> Option<ValueSpec> {
+        let kind = raw.kind.copied()?;
+        self.refuse_misplaced(raw, kind, place);
+        let limits = |kind: ScalarKind| ScalarSpec {
+            kind,
+            allowed: self.allowed(&raw.allowed, kind, &place.key("enum")),
+            minimum: raw.minimum.copied(),
+            maximum: raw.maximum.copied(),
+            pattern: self.pattern(&raw.pattern, &place.key("pattern")),
+            is_path: raw.format.copied() == Some(ValueFormat::Path),
+        };
+        if let (Some(minimum), Some(maximum)) = (raw.minimum.copied(), raw.maximum.copied())
+            && minimum > maximum
+        {
+            self.checks.faults.add_with_hint(
+                &place.key("minimum"),
+                format!("the minimum {minimum} is above the maximum {maximum}"),
+                "no value could be given; swap them",
+            );
+        }
+        Some(match kind {
+            ArgumentType::Boolean => {
+                if position == Position::Positional {
+                    self.checks.faults.add_with_hint(
+                        &place.key("type"),
+                        "a positional argument cannot be a boolean",
+                        "move it to `options`: a boolean is a flag that is there or not",
+                    );
+                }
+                ValueSpec::Boolean
+            }
+            ArgumentType::String => ValueSpec::One(limits(ScalarKind::String)),
+            ArgumentType::Integer => ValueSpec::One(limits(ScalarKind::Integer)),
+            ArgumentType::Number => ValueSpec::One(limits(ScalarKind::Number)),
+            ArgumentType::Array => ValueSpec::Many(match raw.items.value() {
+                Some(items) => self.items(items, &place.key("items")),
+                None => limits(ScalarKind::String),
+            }),
+        })
+    }
+
+    fn items(&self, raw: &RawItems, place: &Place<'_>) -> ScalarSpec {
+        self.checks.required(&raw.kind, place, "type");
+        let kind = match raw.kind.copied() {
+            Some(ItemType::Integer) => ScalarKind::Integer,
+            Some(ItemType::Number) => ScalarKind::Number,
+            Some(ItemType::String) | None => ScalarKind::String,
+        };
+        if kind != ScalarKind::String && raw.format.is_present() {
+            self.misplaced("format", "items of type `string`", place);
+        }
+        ScalarSpec {
+            kind,
+            allowed: self.allowed(&raw.allowed, kind, &place.key("enum")),
+            minimum: None,
+            maximum: None,
+            pattern: None,
+            is_path: raw.format.copied() == Some(ValueFormat::Path),
+        }
+    }
+
+    /// Fields that mean nothing for the type at hand.
+    fn refuse_misplaced(&self, raw: &RawArgument, kind: ArgumentType, place: &Place<'_>) {
+        use ArgumentType::{Array, Boolean, Integer, Number, String};
+        let is_one_of = |kinds: &[ArgumentType]| kinds.contains(&kind);
+        let rules: [(&str, bool, bool, &str); 9] = [
+            (
+                "minimum",
+                raw.minimum.is_present(),
+                is_one_of(&[Integer, Number]),
+                "numbers",
+            ),
+            (
+                "maximum",
+                raw.maximum.is_present(),
+                is_one_of(&[Integer, Number]),
+                "numbers",
+            ),
+            (
+                "pattern",
+                raw.pattern.is_present(),
+                is_one_of(&[String]),
+                "strings",
+            ),
+            (
+                "format",
+                raw.format.is_present(),
+                is_one_of(&[String]),
+                "strings (in an array, put it into `items`)",
+            ),
+            (
+                "enum",
+                raw.allowed.is_present(),
+                is_one_of(&[String, Integer, Number]),
+                "strings and numbers (in an array, put it into `items`)",
+            ),
+            (
+                "items",
+                raw.items.is_present(),
+                is_one_of(&[Array]),
+                "arrays",
+            ),
+            (
+                "value_style",
+                raw.value_style.is_present(),
+                !is_one_of(&[Boolean]),
+                "arguments with a value",
+            ),
+            (
+                "file_arg",
+                raw.file_arg.is_present(),
+                is_one_of(&[String]),
+                "strings",
+            ),
+            (
+                "stdin",
+                raw.stdin.is_present(),
+                is_one_of(&[String]),
+                "strings",
+            ),
+        ];
+        for (field, present, fits, where_it_belongs) in rules {
+            if present && !fits {
+                self.misplaced(field, where_it_belongs, place);
+            }
+        }
+    }
+
+    fn misplaced(&self, field: &str, where_it_belongs: &str, place: &Place<'_>) {
+        self.checks.faults.add_to_key(
+            &place.key(field),
+            format!("`{field}` has no meaning here"),
+            format!("`{field}` is for {where_it_belongs}"),
+        );
+    }
+
+    fn allowed(&self, list: &List<Value>, kind: ScalarKind, place: &Place<'_>) -> Vec<Value> {
+        self.checks.not_empty(list, place);
+        let any_of_kind = ValueSpec::One(ScalarSpec {
+            kind,
+            allowed: Vec::new(),
+            minimum: None,
+            maximum: None,
+            pattern: None,
+            is_path: false,
+        });
+        let mut allowed: Vec<Value> = Vec::new();
+        for (index, given) in list.elements().iter().enumerate() {
+            let Given::Is(value) = given else { continue };
+            let at = place.index(index);
+            if let Err(message) = check_value(&any_of_kind, value) {
+                self.checks.faults.add(&at, message);
+            } else if allowed.contains(value) {
+                self.checks.faults.add_with_hint(
+                    &at,
+                    format!("{value} stands twice in the list"),
+                    "keep one of them",
+                );
+            } else {
+                allowed.push(value.clone());
+            }
+        }
+        allowed
+    }
+
+    fn pattern(&self, given: &Given<String>, place: &Place<'_>) -> Option<Regex> {
+        let text = given.value()?;
+        match Regex::new(text) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                // The last line of the library's message is the verdict; the rest draws a picture.
+                let verdict = error.to_string();
+                let verdict = verdict.lines().last().unwrap_or_default();
+                self.checks.faults.add_with_hint(
+                    place,
+                    format!(
+                        "the regular expression is not valid: {}",
+                        verdict.trim_start_matches("error: ")
+                    ),
+                    "look-around and back-references are not supported; escape brackets meant \
+                     literally with `\\\\`",
+                );
+                None
+            }
+        }
+    }
+
+    fn delivery(
+        &self,
+        raw: &RawArgument,
+        name: &str,
+        position: Position,
+        place: &Place<'_>,
+    ) -> Delivery {
+        let on = |given: &Given<bool>| given.copied().unwrap_or_default();
+        if position == Position::Positional {
+            for (field, present) in [
+                ("flag", raw.flag.is_present()),
+                ("value_style", raw.value_style.is_present()),
+                ("file_flag", raw.file_flag.is_present()),
+            ] {
+                if present {
+                    self.misplaced(field, "options; a positional argument has no flag", place);
+                }
+            }
+        }
+        let flag = self.flag(&raw.flag, &place.key("flag"));
+        let file_flag = self.flag(&raw.file_flag, &place.key("file_flag"));
+        if raw.file_flag.is_present() && !on(&raw.file_arg) {
+            self.misplaced("file_flag", "options with `\"file_arg\": true`", place);
+        }
+        if on(&raw.stdin) && on(&raw.file_arg) {
+            self.misplaced(
+                "stdin",
+                "an argument without `file_arg`: a value takes one way",
+                place,
+            );
+        }
+        if on(&raw.stdin)
+            && self
+                .arguments
+                .iter()
+                .any(|other| other.delivery == Delivery::Stdin)
+        {
+            self.misplaced(
+                "stdin",
+                "one argument of a leaf; another one has it already",
+                place,
+            );
+        }
+        let written = |text: String| Flag {
+            joined: match raw.value_style.copied() {
+                Some(style) => style == ValueStyle::Equals,
+                None => text.starts_with("--"),
+            },
+            text,
+        };
+        let own_flag = flag.unwrap_or_else(|| format!("--{name}"));
+        match (position, on(&raw.stdin), on(&raw.file_arg)) {
+            (_, true, _) => Delivery::Stdin,
+            (Position::Option, _, true) => {
+                Delivery::File(Some(written(file_flag.unwrap_or(own_flag))))
+            }
+            (Position::Positional, _, true) => Delivery::File(None),
+            (Position::Option, _, false) => Delivery::Flag(written(own_flag)),
+            (Position::Positional, _, false) => Delivery::Positional,
+        }
+    }
+
+    fn flag(&self, given: &Given<String>, place: &Place<'_>) -> Option<String> {
+        let flag = given.value()?;
+        let well_formed = flag.len() > 1
+            && flag.starts_with('-')
+            && !flag.contains(|letter: char| letter.is_whitespace() || letter == '=');
+        if !well_formed {
+            self.checks.faults.add_with_hint(
+                place,
+                format!("`{flag}` is not a flag"),
+                "write it as on the command line, with its dashes and without a value: `-m` or \
+                 `--message`",
+            );
+        }
+        self.checks.no_nul(flag, place);
+        Some(flag.clone())
+    }
+}

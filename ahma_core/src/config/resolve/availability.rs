@@ -1,0 +1,80 @@
+//! Availability checks: a command line in words, or its parts.
+
+use super::super::fault::Place;
+use super::super::given::Given;
+use super::super::raw::{RawAvailability, RawAvailabilityCommand, bounds};
+use super::super::spec::AvailabilityCheck;
+use super::checks::Checks;
+
+pub(super) fn resolve(
+    raw: &RawAvailability,
+    place: &Place<'_>,
+    checks: Checks<'_>,
+) -> Option<AvailabilityCheck> {
+    match raw {
+        RawAvailability::Line(line) => resolve_line(line, place, checks),
+        RawAvailability::Command(command) => resolve_command(command, place, checks),
+    }
+}
+
+fn resolve_line(line: &str, place: &Place<'_>, checks: Checks<'_>) -> Option<AvailabilityCheck> {
+    if !checks.no_nul(line, place) {
+        return None;
+    }
+    let words = match shell_words::split(line) {
+        Ok(words) => words,
+        Err(error) => {
+            checks.faults.add_with_hint(
+                place,
+                format!("the command line cannot be split into words: {error}"),
+                "close the quotes, or use the form {\"command\": …, \"args\": […]}",
+            );
+            return None;
+        }
+    };
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => {
+            checks.faults.add_with_hint(
+                place,
+                "the command line is empty",
+                "name a command, e.g. `which git`, or leave the field out",
+            );
+            None
+        }
+        // The two usual questions are answered without starting a program.
+        ["which", program] | ["command", "-v", program] => {
+            Some(AvailabilityCheck::OnPath((*program).to_owned()))
+        }
+        [program, args @ ..] => Some(AvailabilityCheck::Command {
+            program: (*program).to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            success_exit_codes: vec![0],
+        }),
+    }
+}
+
+fn resolve_command(
+    raw: &RawAvailabilityCommand,
+    place: &Place<'_>,
+    checks: Checks<'_>,
+) -> Option<AvailabilityCheck> {
+    checks.required(&raw.command, place, "command");
+    let program = checks.text(&raw.command, &place.key("command"));
+    let args = checks.strings(&raw.args, &place.key("args"));
+    let codes_at = place.key("success_exit_codes");
+    checks.not_empty(&raw.success_exit_codes, &codes_at);
+    let mut codes = Vec::new();
+    for (index, given) in raw.success_exit_codes.elements().iter().enumerate() {
+        let code = checks.in_range(given, bounds::EXIT_CODE, &codes_at.index(index));
+        codes.extend(code.and_then(|code| u8::try_from(code).ok()));
+    }
+    if matches!(raw.success_exit_codes, Given::Absent) {
+        codes.push(0);
+    }
+    Some(AvailabilityCheck::Command {
+        program: program?,
+        args,
+        success_exit_codes: codes,
+    })
+}

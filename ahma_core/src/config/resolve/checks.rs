@@ -1,0 +1,130 @@
+//! Checks that many fields share.
+
+use std::ops::RangeInclusive;
+use std::path::{Component, Path};
+
+use super::super::fault::{Faults, Place};
+use super::super::given::Given;
+use super::super::raw::List;
+
+/// Reports to the faults of the file at hand.
+#[derive(Clone, Copy)]
+pub(super) struct Checks<'f> {
+    pub(super) faults: &'f Faults,
+}
+
+impl<'f> Checks<'f> {
+    pub(super) fn new(faults: &'f Faults) -> Self {
+        Checks { faults }
+    }
+
+    /// The value of a field that must be there. A faulty one has been reported already.
+    pub(super) fn required<'g, T>(
+        &self,
+        given: &'g Given<T>,
+        place: &Place<'_>,
+        field: &str,
+    ) -> Option<&'g T> {
+        if given.is_absent() && !self.faults.is_misspelt(place, field) {
+            self.faults.add_with_hint(
+                place,
+                format!("the field `{field}` is missing"),
+                format!("add `\"{field}\": …` to this object"),
+            );
+        }
+        given.value()
+    }
+
+    /// A text that must say something and can be handed to the operating system.
+    pub(super) fn text(&self, given: &Given<String>, place: &Place<'_>) -> Option<String> {
+        let text = given.value()?;
+        if text.trim().is_empty() {
+            self.faults.add_with_hint(
+                place,
+                "the text is empty",
+                "fill it in or leave the field out",
+            );
+            return None;
+        }
+        self.no_nul(text, place).then(|| text.clone())
+    }
+
+    /// NUL ends a string for the operating system, so no argument or name can hold it.
+    pub(super) fn no_nul(&self, text: &str, place: &Place<'_>) -> bool {
+        let clean = !text.contains('\0');
+        if !clean {
+            self.faults.add_with_hint(
+                place,
+                "the text holds a NUL character (\\u0000)",
+                "remove it; no program can be given one",
+            );
+        }
+        clean
+    }
+
+    /// A number within its bounds.
+    pub(super) fn in_range(
+        &self,
+        given: &Given<i64>,
+        range: RangeInclusive<u32>,
+        place: &Place<'_>,
+    ) -> Option<u32> {
+        let number = given.copied()?;
+        let within = u32::try_from(number)
+            .ok()
+            .filter(|number| range.contains(number));
+        if within.is_none() {
+            self.faults.add_with_hint(
+                place,
+                format!("{number} is out of range"),
+                format!(
+                    "use a whole number from {} to {}",
+                    range.start(),
+                    range.end()
+                ),
+            );
+        }
+        within
+    }
+
+    /// Every element of a list of strings, faulty ones left out.
+    pub(super) fn strings(&self, list: &List<String>, place: &Place<'_>) -> Vec<String> {
+        let mut strings = Vec::with_capacity(list.elements().len());
+        for (index, given) in list.elements().iter().enumerate() {
+            if let Given::Is(text) = given
+                && self.no_nul(text, &place.index(index))
+            {
+                strings.push(text.clone());
+            }
+        }
+        strings
+    }
+
+    /// A list that must have an element once it is there.
+    pub(super) fn not_empty<T>(&self, list: &List<T>, place: &Place<'_>) {
+        if list.value().is_some_and(Vec::is_empty) {
+            self.faults.add_with_hint(
+                place,
+                "the list is empty",
+                "give it at least one element, or leave the field out",
+            );
+        }
+    }
+
+    /// A path that stays below the directory it is resolved against. Only for early, helpful
+    /// messages; the kernel is what holds a command back.
+    pub(super) fn path_below(&self, text: &str, place: &Place<'_>) -> bool {
+        let stays_below = !text.trim().is_empty()
+            && Path::new(text)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !stays_below {
+            self.faults.add_with_hint(
+                place,
+                format!("`{text}` is not a path below the scope"),
+                "use a relative path without `..`, e.g. `Cargo.toml`",
+            );
+        }
+        stays_below && self.no_nul(text, place)
+    }
+}

@@ -1,0 +1,242 @@
+//! From the raw form to the resolved form: inheritance written out, every rule of meaning checked.
+//!
+//! Works on one file at a time and reports all of its faults; what needs more than one file (names
+//! taken twice, targets of steps) is judged by [`link`](super::link). Reads no file and runs nothing.
+
+mod argument;
+mod availability;
+mod checks;
+mod inherit;
+mod sequence;
+
+use std::path::Path;
+
+use self::checks::Checks;
+use self::inherit::Inherited;
+use super::describe;
+use super::fault::{Faults, Place};
+use super::given::Given;
+use super::input_schema;
+use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
+use super::raw::{Level, RawToolFile};
+use super::spec::{Action, CommandLine, LeafSpec, ToolSpec};
+
+/// Resolves a decoded file. The result is to be used only when `faults` stayed empty; otherwise it
+/// tells which names the file would have offered.
+pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> ToolSpec {
+    let checks = Checks::new(faults);
+    let root = Place::ROOT;
+    let name = checks
+        .required(&raw.name, &root, "name")
+        .cloned()
+        .unwrap_or_default();
+    if let Some(fault) = raw
+        .name
+        .value()
+        .and_then(|name| names::tool_name_fault(name))
+    {
+        let rule = "use letters, digits, `_` and `-`, beginning with a letter";
+        faults.add_with_hint(&root.key("name"), fault, rule);
+    }
+    checks.required(&raw.command, &root, "command");
+
+    let mut resolver = Resolver {
+        checks,
+        tool: ToolSpec {
+            source: source.to_owned(),
+            name: name.clone(),
+            leaves: Vec::new(),
+            disabled: Vec::new(),
+        },
+    };
+    let start = Start {
+        name: &name,
+        is_tool: true,
+    };
+    resolver.level(raw.level(), Inherited::default(), &root, start);
+    resolver.tool
+}
+
+struct Resolver<'f> {
+    checks: Checks<'f>,
+    tool: ToolSpec,
+}
+
+/// Where a level begins: its full name so far, and whether it is the tool itself.
+#[derive(Clone, Copy)]
+struct Start<'n> {
+    name: &'n str,
+    is_tool: bool,
+}
+
+impl Resolver<'_> {
+    fn level(&mut self, raw: Level<'_>, above: Inherited, place: &Place<'_>, start: Start<'_>) {
+        let checks = self.checks;
+        checks.required(raw.description, place, "description");
+        checks.text(raw.description, &place.key("description"));
+        checks.text(raw.title, &place.key("title"));
+        let inherited = above.with(raw, place, checks);
+        if raw.subcommand.elements().is_empty() {
+            self.leaf(raw, inherited, place, start);
+        } else {
+            self.group(raw, &inherited, place, start);
+        }
+    }
+
+    /// A level with subcommands: it passes on what it sets and is not callable itself.
+    fn group(
+        &mut self,
+        raw: Level<'_>,
+        inherited: &Inherited,
+        place: &Place<'_>,
+        start: Start<'_>,
+    ) {
+        for (field, present) in [
+            ("options", raw.options.is_present()),
+            ("positional_args", raw.positional_args.is_present()),
+            (
+                "positional_args_first",
+                raw.positional_args_first.is_present(),
+            ),
+            ("end_of_options", raw.end_of_options.is_present()),
+            ("sequence", raw.sequence.is_present()),
+        ] {
+            if present {
+                self.checks.faults.add_to_key(
+                    &place.key(field),
+                    format!("`{field}` has no effect beside `subcommand`"),
+                    format!(
+                        "move `{field}` into the subcommands it belongs to; a subcommand called \
+                         `{DEFAULT_SUBCOMMAND}` stands for the command without one"
+                    ),
+                );
+            }
+        }
+        let list = place.key("subcommand");
+        for (index, given) in raw.subcommand.elements().iter().enumerate() {
+            let Given::Is(subcommand) = given else {
+                continue;
+            };
+            let place = list.index(index);
+            let word = self.subcommand_name(&subcommand.name, &place);
+            let name = names::join(start.name, &word);
+            let mut inherited = inherited.clone();
+            if word != DEFAULT_SUBCOMMAND {
+                inherited.words.push(word);
+            }
+            let start = Start {
+                name: &name,
+                is_tool: false,
+            };
+            self.level(subcommand.level(), inherited, &place, start);
+        }
+    }
+
+    fn subcommand_name(&self, given: &Given<String>, place: &Place<'_>) -> String {
+        let Some(name) = self.checks.required(given, place, "name") else {
+            return String::new();
+        };
+        if let Some(fault) = names::subcommand_name_fault(name) {
+            let rule = if name.contains('_') {
+                "`_` separates the levels of a tool's name; use `-`, or nest the subcommands"
+            } else {
+                "use letters, digits and `-`, beginning with a letter"
+            };
+            self.checks
+                .faults
+                .add_with_hint(&place.key("name"), fault, rule);
+        }
+        name.clone()
+    }
+
+    fn leaf(&mut self, raw: Level<'_>, inherited: Inherited, place: &Place<'_>, start: Start<'_>) {
+        self.check_full_name(start, place);
+        let is_sequence = raw.sequence.is_present() || inherited.command == SEQUENCE_COMMAND;
+        let arguments = if is_sequence {
+            self.refuse_arguments_of_sequence(raw, place);
+            Vec::new()
+        } else {
+            argument::resolve_arguments(raw, place, self.checks)
+        };
+        let action = if is_sequence {
+            let steps = sequence::resolve_steps(
+                raw,
+                &self.tool.name,
+                start,
+                &inherited,
+                place,
+                self.checks,
+            );
+            Action::Sequence(steps)
+        } else {
+            Action::Run(CommandLine {
+                program: inherited.command.clone(),
+                words: inherited.words.clone(),
+                positionals_first: raw.positional_args_first.copied().unwrap_or_default(),
+                end_of_options: raw.end_of_options.copied().unwrap_or_default(),
+            })
+        };
+        if !inherited.enabled {
+            self.tool.disabled.push(start.name.to_owned());
+            return;
+        }
+        let description = raw
+            .description
+            .value()
+            .map(String::as_str)
+            .unwrap_or_default();
+        self.tool.leaves.push(LeafSpec {
+            name: start.name.to_owned(),
+            pointer: place.pointer(),
+            title: raw.title.value().cloned(),
+            description: describe::with_hints(
+                description,
+                &inherited.hints,
+                inherited.guidance_key.as_deref(),
+            ),
+            action,
+            input_schema: input_schema::of(&arguments),
+            arguments,
+            synchronous: inherited.synchronous,
+            timeout_seconds: inherited.timeout_seconds,
+            env: inherited.env,
+            only_if: inherited.only_if,
+            availability: inherited.availability,
+            install_instructions: inherited.install_instructions,
+            annotations: inherited.annotations,
+            narrowing: inherited.narrowing,
+        });
+    }
+
+    /// The parts of a name can be right one by one and too long together.
+    fn check_full_name(&self, start: Start<'_>, place: &Place<'_>) {
+        let length = start.name.chars().count();
+        if !start.is_tool && length > MAX_NAME_LENGTH && self.tool.name.len() <= MAX_NAME_LENGTH {
+            self.checks.faults.add_with_hint(
+                &place.key("name"),
+                format!(
+                    "the tool name `{}` has {length} characters; at most {MAX_NAME_LENGTH} are \
+                     allowed",
+                    start.name
+                ),
+                "shorten the tool's or the subcommand's name",
+            );
+        }
+    }
+
+    fn refuse_arguments_of_sequence(&self, raw: Level<'_>, place: &Place<'_>) {
+        for (field, present) in [
+            ("options", raw.options.is_present()),
+            ("positional_args", raw.positional_args.is_present()),
+            ("fixed_args", raw.fixed_args.is_present()),
+        ] {
+            if present {
+                self.checks.faults.add_to_key(
+                    &place.key(field),
+                    format!("a sequence takes no `{field}`"),
+                    "give each step its `args` instead".to_owned(),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The resolved form: what a tool file means once everything inherited is written out.
+//!
+//! Plain data. A value here has passed every check, so readers need none of their own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+/// A tool file that was accepted.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// The file it came from.
+    pub source: PathBuf,
+    /// The tool's name: first part of the names of its leaves.
+    pub name: String,
+    /// What clients can call, in the order of the file.
+    pub leaves: Vec<LeafSpec>,
+    /// Names of leaves that the file switches off.
+    pub disabled: Vec<String>,
+}
+
+/// One MCP tool.
+#[derive(Debug, Clone)]
+pub struct LeafSpec {
+    /// The full MCP name, `{tool}_{sub}_{sub}`.
+    pub name: String,
+    /// JSON pointer of the leaf in its file.
+    pub pointer: String,
+    /// A short name for people.
+    pub title: Option<String>,
+    /// The author's description, with hints and guidance added.
+    pub description: String,
+    /// What a call does.
+    pub action: Action,
+    /// The arguments a caller can give, options first, each group in the order of the file.
+    pub arguments: Vec<ArgumentSpec>,
+    /// Whether a call waits for its command, where neither caller nor operator say otherwise.
+    pub synchronous: bool,
+    /// Deadline in seconds; none means the server's default.
+    pub timeout_seconds: Option<u32>,
+    /// Variables set for the command.
+    pub env: BTreeMap<String, String>,
+    /// Listed only when one of these exists in the scope; empty means always.
+    pub only_if: Vec<String>,
+    /// How to find out whether the leaf can be used.
+    pub availability: Option<AvailabilityCheck>,
+    /// What to say when it cannot.
+    pub install_instructions: Option<String>,
+    /// Promises about effects.
+    pub annotations: Annotations,
+    /// What the leaf gives up of what the operator grants.
+    pub narrowing: Narrowing,
+    /// The JSON Schema (2020-12) of a call's arguments, meta parameters included.
+    pub input_schema: Map<String, Value>,
+}
+
+/// What a call of a leaf does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Runs a program.
+    Run(CommandLine),
+    /// Calls other leaves, one after the other.
+    Sequence(Sequence),
+}
+
+/// The fixed part of a command line, and how the caller's part is laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Name or path of the program.
+    pub program: String,
+    /// Words that always follow it: fixed arguments and subcommand names.
+    pub words: Vec<String>,
+    /// Positional arguments come before the options.
+    pub positionals_first: bool,
+    /// `--` is put before the positional arguments.
+    pub end_of_options: bool,
+}
+
+/// Steps of a sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sequence {
+    /// The steps in order; at least one.
+    pub steps: Vec<StepSpec>,
+    /// Pause between two steps, in milliseconds.
+    pub step_delay_ms: u32,
+}
+
+/// One step of a sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepSpec {
+    /// JSON pointer of the step in its file.
+    pub pointer: String,
+    /// Full name of the leaf or built-in tool to call.
+    pub target: String,
+    /// Arguments of the call.
+    pub args: Map<String, Value>,
+    /// What the step is for.
+    pub description: Option<String>,
+    /// Skipped when this path exists.
+    pub skip_if_file_exists: Option<String>,
+    /// Skipped when this path does not exist.
+    pub skip_if_file_missing: Option<String>,
+    /// The sequence goes on when the step fails.
+    pub continue_on_error: bool,
+}
+
+/// How to find out whether a leaf can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AvailabilityCheck {
+    /// The program must be found on PATH; nothing is run.
+    OnPath(String),
+    /// The command must end with one of these exit codes.
+    Command {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Exit codes that mean yes; at least one.
+        success_exit_codes: Vec<u8>,
+    },
+}
+
+/// Promises about the effects of a call; `None` promises nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// Changes nothing.
+    pub read_only: Option<bool>,
+    /// Can destroy something.
+    pub destructive: Option<bool>,
+    /// A repeated call has no further effect.
+    pub idempotent: Option<bool>,
+    /// Reaches beyond this machine.
+    pub open_world: Option<bool>,
+}
+
+/// What a leaf gives up. There is no value here that grants anything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Narrowing {
+    /// The command gets no network.
+    pub no_network: bool,
+    /// The command may write only its temporary directory.
+    pub no_writes: bool,
+    /// Memory of each process, in MiB.
+    pub memory_mb: Option<u32>,
+    /// Processes at the same time.
+    pub processes: Option<u32>,
+    /// Output kept, in MiB.
+    pub output_mb: Option<u32>,
+}
+
+/// An argument a caller can give.
+#[derive(Debug, Clone)]
+pub struct ArgumentSpec {
+    /// Name in a call.
+    pub name: String,
+    /// A second name in a call.
+    pub alias: Option<String>,
+    /// What the argument means.
+    pub description: Option<String>,
+    /// What values it takes.
+    pub values: ValueSpec,
+    /// A call without it is refused.
+    pub required: bool,
+    /// Passed when the caller gives none.
+    pub default: Option<Value>,
+    /// A value may begin with `-` where it could be read as a flag.
+    pub allow_dash: bool,
+    /// How the value reaches the command.
+    pub delivery: Delivery,
+}
+
+/// The values an argument takes.
+#[derive(Debug, Clone)]
+pub enum ValueSpec {
+    /// A flag that is there or not.
+    Boolean,
+    /// One value.
+    One(ScalarSpec),
+    /// Any number of values.
+    Many(ScalarSpec),
+}
+
+/// One string or number.
+#[derive(Debug, Clone)]
+pub struct ScalarSpec {
+    /// Its type.
+    pub kind: ScalarKind,
+    /// The only values allowed; empty means any.
+    pub allowed: Vec<Value>,
+    /// Smallest number.
+    pub minimum: Option<f64>,
+    /// Largest number.
+    pub maximum: Option<f64>,
+    /// Expression that must be found in a string.
+    pub pattern: Option<Regex>,
+    /// The value names a file or directory.
+    pub is_path: bool,
+}
+
+/// Type of one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScalarKind {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+}
+
+/// How a value reaches the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivery {
+    /// Behind a flag, once per value.
+    Flag(Flag),
+    /// As a word of its own.
+    Positional,
+    /// Written to a private file whose path goes behind the flag, or stands alone as a positional.
+    File(Option<Flag>),
+    /// As the standard input.
+    Stdin,
+}
+
+/// A flag and how its value is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    /// The flag with its dashes.
+    pub text: String,
+    /// `flag=value` in one word instead of two words.
+    pub joined: bool,
+}

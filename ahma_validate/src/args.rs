@@ -1,0 +1,47 @@
+//! The command line of `ahma_validate`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+const HELP_END: &str = "\
+Examples:
+  ahma_validate
+          the tools directory of this project: `.ahma/tools`, else `tools`
+  ahma_validate tools/ more-tools/git.json
+          these, together
+  ahma_validate --format json tools/ | jq '.files[] | select(.ok | not)'
+          for programs
+
+Exit codes: 0 all good, 1 a file is rejected or unreadable, 2 bad usage or no such path";
+
+/// Checks tool files (MTDF) and explains what is wrong with them.
+#[derive(Debug, Parser)]
+#[command(version, after_help = HELP_END)]
+pub(crate) struct Args {
+    /// Files, or directories whose `*.json` files are checked.
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// For people, or for programs.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+}
+
+/// How the verdict is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Each fault in its line of the file, with advice.
+    Human,
+    /// One JSON document on stdout.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,88 @@
+//! Prints the JSON Schema of tool files, writes it, or checks that a copy is up to date.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ahma_core::config::tool_file_schema_text;
+use clap::Parser;
+
+const EXAMPLES: &str = "\
+Examples:
+  generate_tool_schema
+          print the schema
+  generate_tool_schema --output .ahma/mtdf.schema.json
+          write it where \"$schema\": \"../mtdf.schema.json\" of a tool file finds it
+  generate_tool_schema --check docs/mtdf.schema.json
+          exit code 1 when the copy differs";
+
+/// Prints the JSON Schema (2020-12) of tool files. With it, an editor completes, explains and checks
+/// a tool file while it is written.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Args {
+    /// Write the schema to this file instead of printing it.
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    output: Option<PathBuf>,
+
+    /// Compare this file with the schema; exit code 1 when it differs.
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let schema = tool_file_schema_text();
+    let outcome = match (&args.output, &args.check) {
+        (Some(path), _) => write(path, &schema),
+        (None, Some(path)) => check(path, &schema),
+        (None, None) => print(&schema),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print(schema: &str) -> Result<(), String> {
+    match io::stdout().write_all(schema.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this program has no async runtime"
+)]
+fn write(path: &Path, schema: &str) -> Result<(), String> {
+    fs::write(path, schema)
+        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this program has no async runtime"
+)]
+fn check(path: &Path, schema: &str) -> Result<(), String> {
+    let path_text = path.display();
+    let committed =
+        fs::read_to_string(path).map_err(|error| format!("{path_text} cannot be read: {error}"))?;
+    if committed == schema {
+        return Ok(());
+    }
+    let line = committed
+        .lines()
+        .zip(schema.lines())
+        .take_while(|(committed, current)| committed == current)
+        .count()
+        + 1;
+    Err(format!(
+        "{path_text} is out of date; it differs from line {line} on\n\
+         hint: run `generate_tool_schema --output {path_text}`"
+    ))
+}

@@ -1,7 +1,7 @@
 //! Which files are checked: those asked for, and beside single files their neighbours, which their
 //! sequences may call.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use ahma_core::config::files::{self, Selection, SourceFile};
 
@@ -52,9 +52,12 @@ impl Sources {
         }
         let path = normalised(path);
         self.ask_for(path.clone());
-        let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
         // In the order the server would load them, so that of two equal names the same one stays.
-        for neighbour in read_directory(&directory, Selection::Every)? {
+        for neighbour in read_directory(directory, Selection::Every)? {
             self.add(neighbour);
         }
         self.add(files::read_file(path));
@@ -87,13 +90,11 @@ fn read_directory(directory: &Path, selection: Selection) -> Result<Vec<SourceFi
     Ok(files)
 }
 
-/// `./x.json` and `x.json` are one file, and an empty parent is the current directory.
+/// `./x.json` and `x.json` are one file; it is shown without the dot.
 fn normalised(path: &Path) -> PathBuf {
-    let path: PathBuf = path.components().collect();
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => Path::new(".").join(path),
-        _ => path,
-    }
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
 }
 
 fn is_json(path: &Path) -> bool {

@@ -80,20 +80,28 @@ impl<'de> Node<'de, '_> {
     }
 
     /// Reports that something else was expected here.
-    fn mismatch<T>(&self, expected: &str) -> Result<T, DecodeError> {
-        let message = format!("expected {expected}, found {}", described(self.value));
-        if matches!(self.value, Value::NullKeyword(_)) {
-            let hint = "`null` is not a value here; leave the field out";
-            self.faults.add_with_hint(self.place, message, hint);
+    fn mismatch<T>(&self, expected: Expected) -> Result<T, DecodeError> {
+        let (name, advice) = expected.words();
+        let message = format!("expected {name}, found {}", described(self.value));
+        let hint = if matches!(self.value, Value::NullKeyword(_)) {
+            "`null` is not a value here; leave the field out"
         } else {
-            self.faults.add(self.place, message);
-        }
+            advice
+        };
+        self.faults.add_with_hint(self.place, message, hint);
+        Err(DecodeError::Reported)
+    }
+
+    fn too_large<T>(&self, number: &str) -> Result<T, DecodeError> {
+        let message = format!("the number {number} is too large");
+        self.faults
+            .add_with_hint(self.place, message, "use a number of ordinary size");
         Err(DecodeError::Reported)
     }
 
     fn whole_number(&self) -> Result<i128, DecodeError> {
         let Value::NumberLit(number) = self.value else {
-            return self.mismatch("a whole number");
+            return self.mismatch(Expected::WholeNumber);
         };
         if let Ok(whole) = number.value.parse::<i128>() {
             return Ok(whole);
@@ -105,7 +113,7 @@ impl<'de> Node<'de, '_> {
                 #[expect(clippy::cast_possible_truncation, reason = "whole and below 1e15")]
                 Ok(float as i128)
             }
-            _ => self.mismatch("a whole number"),
+            _ => self.mismatch(Expected::WholeNumber),
         }
     }
 
@@ -118,16 +126,14 @@ impl<'de> Node<'de, '_> {
         }
         match text.parse::<f64>() {
             Ok(float) if float.is_finite() => self.report(visitor.visit_f64(float)),
-            _ => self.report(Err(DecodeError::Unplaced(format!(
-                "the number {text} is too large"
-            )))),
+            _ => self.too_large(text),
         }
     }
 
     fn object(&self) -> Result<&'de Object<'de>, DecodeError> {
         match self.value {
             Value::Object(object) => Ok(object),
-            _ => self.mismatch("an object"),
+            _ => self.mismatch(Expected::Object),
         }
     }
 
@@ -140,6 +146,39 @@ impl<'de> Node<'de, '_> {
             place: self.place,
             properties: properties.iter(),
             value: None,
+        }
+    }
+}
+
+/// What a value should have been.
+#[derive(Clone, Copy)]
+enum Expected {
+    Text,
+    Boolean,
+    WholeNumber,
+    Number,
+    Array,
+    Object,
+    TextOrObject,
+}
+
+impl Expected {
+    /// Its name, and how it is written.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Expected::Text => ("a string", "write it in double quotes"),
+            Expected::Boolean => ("`true` or `false`", "write it without quotes"),
+            Expected::WholeNumber => (
+                "a whole number",
+                "write it without quotes and without a fraction",
+            ),
+            Expected::Number => ("a number", "write it without quotes"),
+            Expected::Array => ("an array", "put the elements into brackets: [ … ]"),
+            Expected::Object => ("an object", "write an object with named fields: { … }"),
+            Expected::TextOrObject => (
+                "a string or an object",
+                "write a command line in double quotes, or { \"command\": …, \"args\": [ … ] }",
+            ),
         }
     }
 }
@@ -165,9 +204,7 @@ macro_rules! whole_numbers {
             let whole = self.whole_number()?;
             match <$type>::try_from(whole) {
                 Ok(whole) => self.report(visitor.$visit(whole)),
-                Err(_) => self.mismatch(&format!(
-                    "a whole number from {} to {}", <$type>::MIN, <$type>::MAX
-                )),
+                Err(_) => self.too_large(&whole.to_string()),
             }
         }
     )*};
@@ -190,7 +227,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Value::BooleanLit(boolean) => self.report(visitor.visit_bool(boolean.value)),
-            _ => self.mismatch("`true` or `false`"),
+            _ => self.mismatch(Expected::Boolean),
         }
     }
 
@@ -212,14 +249,14 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Value::NumberLit(number) => self.number(visitor, number.value),
-            _ => self.mismatch("a number"),
+            _ => self.mismatch(Expected::Number),
         }
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Value::StringLit(text) => self.report(visitor.visit_str(&text.value)),
-            _ => self.mismatch("a string"),
+            _ => self.mismatch(Expected::Text),
         }
     }
 
@@ -240,7 +277,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         let result = match (name, self.value) {
             (TEXT_OR_OBJECT, Value::StringLit(text)) => visitor.visit_str(&text.value),
             (GIVEN, _) | (TEXT_OR_OBJECT, Value::Object(_)) => visitor.visit_newtype_struct(self),
-            (TEXT_OR_OBJECT, _) => return self.mismatch("a string or an object"),
+            (TEXT_OR_OBJECT, _) => return self.mismatch(Expected::TextOrObject),
             _ => visitor.visit_newtype_struct(self),
         };
         self.report(result)
@@ -248,7 +285,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let Value::Array(array) = self.value else {
-            return self.mismatch("an array");
+            return self.mismatch(Expected::Array);
         };
         let elements = Elements {
             node: self,
@@ -299,7 +336,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         let Value::StringLit(text) = self.value else {
-            return self.mismatch("a string");
+            return self.mismatch(Expected::Text);
         };
         if !variants.contains(&text.value.as_ref()) {
             let allowed = format!("allowed: {}", variants.join(", "));

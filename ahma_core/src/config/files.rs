@@ -102,7 +102,7 @@ fn unreadable(error: &io::Error) -> ReadFault {
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied => "give the user who runs this program read permission",
         io::ErrorKind::NotFound => "a symbolic link may point nowhere; remove or correct it",
-        _ => "check the file and the disk it is on",
+        _ => "check the file, what it links to, and the disk it is on",
     };
     ReadFault {
         message: format!("the file cannot be read: {error}"),

@@ -23,7 +23,7 @@ pub(super) fn link(judged: Vec<Judged>) -> Catalog {
     for (order, file) in judged.into_iter().enumerate() {
         match file {
             Judged::Accepted { text, tool } => {
-                linker.accepted.push(Candidate { order, text, tool })
+                linker.accepted.push(Candidate { order, text, tool });
             }
             Judged::Rejected { file, claimed } => linker.reject(order, file, claimed),
         }

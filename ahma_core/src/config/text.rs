@@ -62,6 +62,7 @@ pub(super) fn whole_file_fault(message: String, hint: &str) -> Box<Fault> {
 
 /// Parses strict JSON. Repeated keys are reported to `faults`, anything else wrong ends the parse.
 pub(super) fn parse<'t>(text: &'t str, faults: &Faults) -> Result<Value<'t>, Box<Fault>> {
+    refuse_control_characters(text)?;
     let value = parse_tree(text)?;
     check_structure(&value, &Place::ROOT, 1, faults)
         .map_err(|too_deep| Box::new(located(text, Some(&value), too_deep)))?;
@@ -103,6 +104,37 @@ fn parse_tree(text: &str) -> Result<Value<'_>, Box<Fault>> {
             }))
         }
     }
+}
+
+/// Between values, JSON knows only three control characters; inside a string it knows none. The
+/// parser is lenient about the latter, and a line feed inside a string is most often a lost quote.
+fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
+    let mut in_string = false;
+    let mut escaped = false;
+    for (offset, byte) in text.bytes().enumerate() {
+        if byte < 0x20 && (in_string || !matches!(byte, b'\n' | b'\r' | b'\t')) {
+            let (line, column) = line_and_column(text, offset);
+            return Err(Box::new(Fault {
+                line,
+                column,
+                span: offset..offset,
+                pointer: String::new(),
+                message: format!("not valid JSON: raw control character \\u{byte:04x}"),
+                hint: Some(if in_string {
+                    "close the string before the end of the line, or write `\\n` or `\\t`"
+                        .to_owned()
+                } else {
+                    "remove it".to_owned()
+                }),
+            }));
+        }
+        match byte {
+            b'"' if !escaped => in_string = !in_string,
+            _ => {}
+        }
+        escaped = in_string && byte == b'\\' && !escaped;
+    }
+    Ok(())
 }
 
 /// Rewords the parser's verdict and adds the next step.

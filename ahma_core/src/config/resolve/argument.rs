@@ -311,7 +311,8 @@ impl Resolved<'_> {
             let Given::Is(value) = given else { continue };
             let at = place.index(index);
             if let Err(message) = check_value(&any_of_kind, value) {
-                self.checks.faults.add(&at, message);
+                let hint = "every value listed must have the type of the argument";
+                self.checks.faults.add_with_hint(&at, message, hint);
             } else if allowed.contains(value) {
                 self.checks.faults.add_with_hint(
                     &at,

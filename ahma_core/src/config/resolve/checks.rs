@@ -42,7 +42,7 @@ impl<'f> Checks<'f> {
             self.faults.add_with_hint(
                 place,
                 "the text is empty",
-                "fill it in or leave the field out",
+                "write something, or leave the field out where it is optional",
             );
             return None;
         }

@@ -1,0 +1,110 @@
+//! Arguments of a call are judged against the leaf, and the message names what would be right.
+
+use ahma_core::config::{LeafSpec, check_arguments};
+use serde_json::{Value, json};
+
+use crate::leaves_of;
+
+fn demo() -> LeafSpec {
+    leaves_of(&json!({
+        "name": "demo", "description": "D.", "command": "demo",
+        "options": [
+            { "name": "level", "type": "integer", "minimum": 1, "maximum": 9 },
+            { "name": "mode", "type": "string", "enum": ["fast", "slow"] },
+            { "name": "quiet", "type": "boolean", "alias": "q" },
+            { "name": "tag", "type": "string", "pattern": "^v[0-9]+$" },
+            { "name": "ratio", "type": "number" },
+            { "name": "ids", "type": "array", "items": { "type": "integer" } }
+        ],
+        "positional_args": [
+            { "name": "target", "type": "string", "required": true, "description": "What to do." }
+        ]
+    }))
+    .remove(0)
+}
+
+fn faults(arguments: &Value) -> Vec<String> {
+    let mut arguments = arguments.as_object().unwrap().clone();
+    arguments.entry("target").or_insert_with(|| "x".into());
+    messages(&arguments)
+}
+
+fn messages(arguments: &serde_json::Map<String, Value>) -> Vec<String> {
+    check_arguments(&demo(), arguments)
+        .into_iter()
+        .map(|fault| fault.message)
+        .collect()
+}
+
+#[test]
+fn a_correct_call_has_no_fault() {
+    let call = json!({
+        "level": 9, "mode": "fast", "q": true, "tag": "v12", "ratio": 0.5, "ids": [1, 2.0],
+        "working_directory": "src", "execution_mode": "sync", "timeout_seconds": 5
+    });
+    assert_eq!(faults(&call), Vec::<String>::new());
+}
+
+#[test]
+fn each_wrong_argument_is_named_with_what_was_expected() {
+    for (call, expected) in [
+        (json!({ "level": 10 }), "10 is above the maximum 9"),
+        (json!({ "level": 0 }), "0 is below the minimum 1"),
+        (
+            json!({ "level": 1.5 }),
+            "expected a whole number, found 1.5",
+        ),
+        (
+            json!({ "level": "3" }),
+            "expected a whole number, found \"3\"",
+        ),
+        (
+            json!({ "mode": "quick" }),
+            "\"quick\" is not one of \"fast\", \"slow\"",
+        ),
+        (
+            json!({ "quiet": "false" }),
+            "expected `true` or `false`, found \"false\"",
+        ),
+        (
+            json!({ "tag": "12" }),
+            "\"12\" does not match the pattern `^v[0-9]+$`",
+        ),
+        (json!({ "ids": 1 }), "expected an array, found 1"),
+        (
+            json!({ "ids": [1, "2"] }),
+            "element 1: expected a whole number, found \"2\"",
+        ),
+        (
+            json!({ "tag": "v1\u{0}" }),
+            "a command-line argument cannot hold a NUL character",
+        ),
+        (
+            json!({ "quiet": true, "q": true }),
+            "`q` is another name of `quiet`, which is given too",
+        ),
+        (json!({ "mode": null }), "expected a string, found null"),
+    ] {
+        assert_eq!(faults(&call), [expected], "{call}");
+    }
+}
+
+#[test]
+fn an_unknown_argument_gets_a_suggestion() {
+    let mut call = serde_json::Map::new();
+    call.insert("target".into(), "x".into());
+    call.insert("levle".into(), 3.into());
+    let faults = check_arguments(&demo(), &call);
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].argument, "levle");
+    assert_eq!(faults[0].message, "`demo` has no argument `levle`");
+    assert_eq!(faults[0].hint.as_deref(), Some("did you mean `level`?"));
+}
+
+#[test]
+fn a_missing_required_argument_is_explained_by_its_description() {
+    let faults = check_arguments(&demo(), &serde_json::Map::new());
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].message, "the argument `target` is required");
+    assert_eq!(faults[0].hint.as_deref(), Some("What to do."));
+}

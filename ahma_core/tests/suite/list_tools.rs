@@ -1,0 +1,109 @@
+//! `ahma_mcp --mode list-tools`, run as a program.
+
+use ahma_tests::{Workspace, repository};
+use serde_json::Value;
+
+const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
+
+const ECHO: &str = r#"{ "name": "say", "description": "Says.", "command": "echo",
+                        "positional_args": [{ "name": "what", "type": "string" }] }"#;
+
+fn names(document: &Value) -> Vec<&str> {
+    let tools = document["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn help_shows_an_example_and_version_that_of_the_package() {
+    let workspace = Workspace::new();
+    let help = workspace.run(AHMA_MCP, &["--help"]);
+    assert_eq!(help.code, 0);
+    assert!(
+        help.stdout.contains("ahma_mcp --mode list-tools"),
+        "{}",
+        help.stdout
+    );
+    let version = workspace.run(AHMA_MCP, &["--version"]);
+    assert_eq!(
+        version.stdout,
+        concat!("ahma_mcp ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}
+
+#[test]
+fn every_tool_is_listed_with_its_description_parameters_and_source() {
+    let workspace = Workspace::new();
+    workspace.write(".ahma/tools/say.json", ECHO);
+    let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools"]);
+    assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let tool = &document["tools"][0];
+    assert_eq!(tool["name"], "say");
+    assert!(tool["description"].as_str().unwrap().starts_with("Says."));
+    assert_eq!(tool["inputSchema"]["properties"]["what"]["type"], "string");
+    assert_eq!(tool["source"], "./.ahma/tools/say.json");
+}
+
+#[test]
+fn a_rejected_file_is_explained_on_stderr_and_the_rest_is_listed() {
+    let workspace = Workspace::new();
+    workspace.write("t/say.json", ECHO);
+    workspace.write("t/bad.json", ECHO.replace("Says.", ""));
+    let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools-dir", "t"]);
+    assert_eq!(finished.code, 0);
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(names(&document), ["say"]);
+    assert!(
+        finished
+            .stderr
+            .starts_with("t/bad.json:1:33: the text is empty\n"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn tools_selects_files_by_name() {
+    let tools = repository().join("tools");
+    let tools = tools.to_str().unwrap();
+    let args = [
+        "--mode",
+        "list-tools",
+        "--tools-dir",
+        tools,
+        "--tools",
+        "make,rg",
+    ];
+    let finished = Workspace::new().run(AHMA_MCP, &args);
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let mut first_parts: Vec<&str> = names(&document)
+        .iter()
+        .map(|name| name.split('_').next().unwrap())
+        .collect();
+    first_parts.dedup();
+    assert_eq!(first_parts, ["make", "rg"]);
+}
+
+#[test]
+fn without_a_tools_directory_the_next_step_is_named() {
+    let finished = Workspace::new().run(AHMA_MCP, &["--mode", "list-tools"]);
+    assert_eq!(finished.code, 2);
+    assert!(
+        finished
+            .stderr
+            .ends_with("hint: name one with `--tools-dir DIR`\n")
+    );
+}
+
+#[test]
+fn an_unknown_mode_is_bad_usage() {
+    assert_eq!(
+        Workspace::new()
+            .run(AHMA_MCP, &["--mode", "telepathy"])
+            .code,
+        2
+    );
+}

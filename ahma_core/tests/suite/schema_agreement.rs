@@ -1,0 +1,159 @@
+//! The published schema and the loader judge alike: what the loader accepts the schema accepts, and
+//! what it rejects the schema rejects, but for rules that a schema cannot say.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ahma_core::config::files::read_file;
+use ahma_core::config::{load, tool_file_schema};
+use ahma_tests::{fixtures, shipped_tools, stem};
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// Broken fixtures that the schema cannot reject, by the reason why.
+const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
+    (
+        "a schema sees parsed values, not repeated keys",
+        &["duplicate-key", "duplicate-key-in-env"],
+    ),
+    (
+        "content of texts: characters, command lines, paths, expressions, meaning of names",
+        &[
+            "availability-with-an-open-quote",
+            "blank-description",
+            "command-line-as-command",
+            "env-sets-bash-env",
+            "env-sets-git-ssh-command",
+            "env-sets-ld-preload",
+            "env-sets-node-options",
+            "env-sets-path",
+            "env-sets-pythonstartup",
+            "env-with-a-bad-name",
+            "invalid-regex",
+            "nul-in-command",
+            "nul-in-fixed-args",
+            "only-if-outside",
+            "step-skip-path-outside",
+        ],
+    ),
+    (
+        "one field depends on another",
+        &[
+            "boolean-positional",
+            "default-above-maximum",
+            "default-beside-required",
+            "default-of-wrong-type",
+            "default-outside-its-enum",
+            "enum-of-wrong-type",
+            "enum-on-an-array",
+            "file-arg-on-a-number",
+            "file-flag-without-file-arg",
+            "flag-on-a-positional",
+            "items-on-a-string",
+            "minimum-above-maximum",
+            "options-beside-subcommands",
+            "pattern-on-a-number",
+            "read-only-and-destructive",
+            "sequence-beside-a-command",
+            "sequence-missing",
+            "sequence-with-options",
+            "step-naming-nothing",
+            "step-without-tool",
+            "value-style-on-a-boolean",
+        ],
+    ),
+    (
+        "uniqueness across elements",
+        &[
+            "alias-taken",
+            "duplicate-option",
+            "required-positional-behind-an-optional-one",
+            "two-arguments-on-stdin",
+        ],
+    ),
+    (
+        "names built from several levels, and names taken",
+        &[
+            "built-in-name",
+            "duplicate-leaf-in-one-file",
+            "full-name-of-70-characters",
+            "option-named-like-a-meta-parameter",
+        ],
+    ),
+    (
+        "steps refer to other tools",
+        &[
+            "cycle-of-one",
+            "step-to-a-disabled-leaf",
+            "step-to-nowhere",
+            "step-with-an-unknown-argument",
+            "step-without-a-required-argument",
+        ],
+    ),
+];
+
+fn validator() -> Validator {
+    jsonschema::draft202012::new(&tool_file_schema()).expect("the schema is itself valid")
+}
+
+fn loader_accepts(path: PathBuf) -> bool {
+    load(vec![read_file(path)]).rejected.is_empty()
+}
+
+/// `None` when the text is no JSON: then there is nothing a schema could judge.
+fn schema_accepts(validator: &Validator, path: &PathBuf) -> Option<bool> {
+    let document: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).ok()?;
+    Some(validator.is_valid(&document))
+}
+
+#[test]
+fn both_accept_every_good_fixture_and_every_shipped_tool() {
+    let validator = validator();
+    for path in fixtures("good").into_iter().chain(shipped_tools()) {
+        assert_eq!(
+            schema_accepts(&validator, &path),
+            Some(true),
+            "{}",
+            path.display()
+        );
+        assert!(loader_accepts(path.clone()), "{}", path.display());
+    }
+}
+
+#[test]
+fn both_reject_every_broken_fixture_but_those_beyond_a_schema() {
+    let validator = validator();
+    let mut expected: Vec<&str> = BEYOND_A_SCHEMA
+        .iter()
+        .flat_map(|(_, names)| names.iter().copied())
+        .collect();
+    expected.sort_unstable();
+    let mut accepted_by_schema = Vec::new();
+    for path in fixtures("broken") {
+        assert!(!loader_accepts(path.clone()), "{}", path.display());
+        if schema_accepts(&validator, &path) == Some(true) {
+            accepted_by_schema.push(stem(&path));
+        }
+    }
+    accepted_by_schema.sort_unstable();
+    assert_eq!(accepted_by_schema, expected);
+}
+
+#[test]
+fn every_field_of_the_schema_is_described() {
+    let schema = tool_file_schema();
+    let mut objects = vec![("Tool", &schema)];
+    for (name, object) in schema["$defs"].as_object().unwrap() {
+        objects.push((name, object));
+    }
+    let mut fields = 0;
+    for (name, object) in objects {
+        for (field, property) in object["properties"].as_object().unwrap() {
+            let description = property["description"].as_str().unwrap_or_default();
+            assert!(description.len() > 10, "{name}.{field} is not described");
+            fields += 1;
+        }
+        assert_eq!(object["additionalProperties"], false, "{name}");
+    }
+    assert!(fields > 80, "only {fields} fields found");
+}

@@ -1,0 +1,125 @@
+//! The support kit of the test suites: where fixtures are, and how programs are run.
+//!
+//! Every test works in a temporary directory of its own; nothing here writes into the repository.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    reason = "test support: it blocks, starts the programs under test, and fails loudly"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The top directory of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests are one level below the top")
+        .to_owned()
+}
+
+/// The fixture files of a kind (`good` or `broken`), sorted by name.
+pub fn fixtures(kind: &str) -> Vec<PathBuf> {
+    json_files(&repository().join("tests/fixtures").join(kind))
+}
+
+/// The tool files that ship with the product.
+pub fn shipped_tools() -> Vec<PathBuf> {
+    json_files(&repository().join("tools"))
+}
+
+fn json_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(directory)
+        .expect("the directory exists")
+        .map(|entry| entry.expect("a readable entry").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no files in {}", directory.display());
+    files
+}
+
+/// Name of a file without directory and ending.
+pub fn stem(path: &Path) -> String {
+    let stem = path.file_stem().expect("a file name");
+    stem.to_str().expect("a name in UTF-8").to_owned()
+}
+
+/// A temporary directory in which a program is run.
+pub struct Workspace {
+    directory: TempDir,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Workspace {
+    /// An empty one.
+    pub fn new() -> Self {
+        Workspace {
+            directory: TempDir::new().expect("a temporary directory"),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Writes a file, and the directories above it.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        let parent = path.parent().expect("a path below the workspace");
+        fs::create_dir_all(parent).expect("directories can be made");
+        fs::write(&path, content).expect("the file can be written");
+        path
+    }
+
+    /// Makes a directory, and those above it.
+    pub fn make_directory(&self, name: &str) {
+        fs::create_dir_all(self.path().join(name)).expect("directories can be made");
+    }
+
+    /// Runs a program here, to its end, without standard input or colours.
+    pub fn run(&self, program: &str, args: &[&str]) -> Finished {
+        let output = Command::new(program)
+            .args(args)
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap_or_else(|error| panic!("{program} cannot be started: {error}"));
+        Finished::of(output)
+    }
+}
+
+/// What a program left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its exit code; a signal counts as a failure of the test.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained.
+    pub stderr: String,
+}
+
+impl Finished {
+    fn of(output: Output) -> Self {
+        Finished {
+            code: output.status.code().expect("the program ended by itself"),
+            stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+}

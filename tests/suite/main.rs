@@ -1,0 +1,24 @@
+//! Tests that span several crates: the shipped tools, the documents, the workspace itself.
+
+#![expect(clippy::disallowed_methods, reason = "tests may block")]
+
+mod shipped_flags;
+mod shipped_tools;
+
+use std::path::PathBuf;
+
+use ahma_core::config::files::read_file;
+use ahma_core::config::{LeafSpec, load};
+use ahma_tests::repository;
+
+/// The leaves of one shipped tool file.
+fn shipped(file: &str) -> Vec<LeafSpec> {
+    let path: PathBuf = repository().join("tools").join(file);
+    let catalog = load(vec![read_file(path)]);
+    assert!(catalog.rejected.is_empty(), "{:#?}", catalog.rejected);
+    catalog
+        .tools
+        .into_iter()
+        .flat_map(|tool| tool.leaves)
+        .collect()
+}

@@ -1,0 +1,232 @@
+//! No flag of a shipped tool is invented: each one is in the help of the real program.
+//!
+//! Only help is asked for; no command is run that could change or fetch anything.
+
+use std::collections::HashSet;
+
+use ahma_core::config::{Action, CommandLine, Delivery, LeafSpec};
+use ahma_tests::Workspace;
+use regex::Regex;
+
+use crate::shipped;
+
+/// Further help texts of commands whose own help leaves out options they share with others.
+const SHARED_OPTIONS: [(&str, &[&str]); 5] = [
+    (
+        "git --no-pager diff",
+        &["git diff --git-completion-helper-all"],
+    ),
+    (
+        "git --no-pager log",
+        &["git rev-list -h", "git diff --git-completion-helper-all"],
+    ),
+    (
+        "git --no-pager show",
+        &["git diff --git-completion-helper-all"],
+    ),
+    (
+        "git --no-pager stash show",
+        &["git stash push -h", "git diff -h"],
+    ),
+    ("cargo clippy", &["cargo check -h", "cargo fix -h"]),
+];
+
+/// How a program is asked for help.
+fn help_flag(program: &str) -> &'static str {
+    match program {
+        // `--help` of these opens a manual page.
+        "git" | "cargo" | "npm" => "-h",
+        _ => "--help",
+    }
+}
+
+fn command_line(leaf: &LeafSpec) -> &CommandLine {
+    match &leaf.action {
+        Action::Run(line) => line,
+        Action::Sequence(_) => panic!("{} is a sequence", leaf.name),
+    }
+}
+
+/// Every flag the leaf can pass, fixed ones included.
+fn flags(leaf: &LeafSpec) -> Vec<String> {
+    let mut flags: Vec<String> = Vec::new();
+    for argument in &leaf.arguments {
+        match &argument.delivery {
+            Delivery::Flag(flag) | Delivery::File(Some(flag)) => flags.push(flag.text.clone()),
+            Delivery::Positional | Delivery::File(None) | Delivery::Stdin => {}
+        }
+    }
+    flags
+}
+
+/// All words of a help text that look like flags. `--[no-]x` stands for two of them.
+fn flags_in_help(help: &str) -> HashSet<String> {
+    let flag = Regex::new(r"(?:^|[\s,\[(|'`/=])(--?(?:\[no-\])?[A-Za-z0-9][A-Za-z0-9-]*)").unwrap();
+    let mut found = HashSet::new();
+    let mut from = 0;
+    while let Some(captures) = flag.captures_at(help, from) {
+        let word = captures.get(1).unwrap();
+        from = word.end();
+        match word.as_str().strip_prefix("--[no-]") {
+            Some(name) => found.extend([format!("--{name}"), format!("--no-{name}")]),
+            None => {
+                found.insert(word.as_str().to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// A directory that Git takes for a repository: some of its help wants to be in one.
+fn empty_repository() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write(".git/HEAD", "ref: refs/heads/main\n");
+    workspace.make_directory(".git/objects");
+    workspace.make_directory(".git/refs");
+    workspace
+}
+
+fn help_of(words: &[&str]) -> String {
+    let finished = empty_repository().run(words[0], &words[1..]);
+    let help = format!("{}\n{}", finished.stdout, finished.stderr);
+    assert!(help.len() > 20, "{words:?} printed no help: {help}");
+    help
+}
+
+/// `git log` and `git show` take options that only the manual lists. Given one of them together with
+/// an option that does not exist, Git refuses to run and complains of the first it does not know.
+fn git_history_knows(leaf: &LeafSpec, flag: &str) -> bool {
+    let Some(command @ ("log" | "show")) = leaf.name.strip_prefix("git_") else {
+        return false;
+    };
+    let complaint = |flag: &str| {
+        let args = [command, "--all", flag, "--no-such-option"];
+        let finished = empty_repository().run("git", &args);
+        assert_ne!(finished.code, 0, "git {args:?} was not refused");
+        finished.stderr
+    };
+    let named = format!("unrecognized argument: {flag}");
+    [flag.to_owned(), format!("{flag}=x")]
+        .iter()
+        .any(|tried| !complaint(tried).contains(&named))
+}
+
+fn help_of_leaf(line: &CommandLine) -> HashSet<String> {
+    let mut words = vec![line.program.as_str()];
+    words.extend(line.words.iter().map(String::as_str));
+    let key = words.join(" ");
+    words.push(help_flag(&line.program));
+    let mut found = flags_in_help(&help_of(&words));
+    let shared = SHARED_OPTIONS.iter().filter(|(command, _)| *command == key);
+    for further in shared.flat_map(|(_, further)| further.iter()) {
+        let words: Vec<&str> = further.split(' ').collect();
+        found.extend(flags_in_help(&help_of(&words)));
+    }
+    found
+}
+
+/// Leaves whose programs come by another way than the tool they belong to.
+const ADD_ONS: [&str; 2] = ["cargo_nextest", "python_pytest"];
+
+fn is_add_on(leaf: &LeafSpec) -> bool {
+    ADD_ONS.iter().any(|add_on| leaf.name.starts_with(add_on))
+}
+
+fn assert_flags_exist(file: &str) {
+    assert_flags_of_leaves_exist(shipped(file).into_iter().filter(|leaf| !is_add_on(leaf)));
+}
+
+fn assert_flags_of_leaves_exist(leaves: impl Iterator<Item = LeafSpec>) {
+    let mut checked = 0;
+    let mut invented = Vec::new();
+    for leaf in leaves {
+        let known = help_of_leaf(command_line(&leaf));
+        for flag in flags(&leaf) {
+            checked += 1;
+            if !known.contains(&flag) && !git_history_knows(&leaf, &flag) {
+                invented.push(format!("{} {flag}", leaf.name));
+            }
+        }
+    }
+    assert!(invented.is_empty(), "not in any help text: {invented:#?}");
+    assert!(checked > 0, "no flag was checked");
+}
+
+#[test]
+fn flags_of_git_exist() {
+    assert_flags_exist("git.json");
+}
+
+#[test]
+fn flags_of_cargo_exist() {
+    assert_flags_exist("cargo.json");
+}
+
+#[test]
+fn flags_of_npm_exist() {
+    assert_flags_exist("npm.json");
+}
+
+#[test]
+fn flags_of_python_exist() {
+    assert_flags_exist("python.json");
+}
+
+#[test]
+fn flags_of_make_exist() {
+    assert_flags_exist("make.json");
+}
+
+#[test]
+fn flags_of_files_exist() {
+    assert_flags_exist("files.json");
+}
+
+#[test]
+#[ignore = "needs cargo-nextest and pytest, which not every developer has; CI installs them"]
+fn flags_of_add_ons_exist() {
+    for file in ["cargo.json", "python.json"] {
+        assert_flags_of_leaves_exist(shipped(file).into_iter().filter(is_add_on));
+    }
+}
+
+#[test]
+#[ignore = "needs ripgrep, which not every developer has; CI installs it"]
+fn flags_of_rg_exist() {
+    assert_flags_exist("rg.json");
+}
+
+#[test]
+#[ignore = "needs the GitHub CLI, which not every developer has; CI installs it"]
+fn flags_of_gh_exist() {
+    assert_flags_exist("gh.json");
+}
+
+#[test]
+fn an_invented_flag_of_git_is_noticed() {
+    let log = shipped("git.json")
+        .into_iter()
+        .find(|leaf| leaf.name == "git_log")
+        .unwrap();
+    assert!(git_history_knows(&log, "--graph"));
+    assert!(!git_history_knows(&log, "--grap-h"));
+}
+
+#[test]
+fn help_texts_are_read_as_they_are_written() {
+    let found =
+        flags_in_help("  -q, --[no-]quiet   be quiet\n  -C DIR [--all] | -x\n -j[N], --jobs[=N]");
+    for flag in [
+        "-q",
+        "--quiet",
+        "--no-quiet",
+        "-C",
+        "--all",
+        "-x",
+        "-j",
+        "--jobs",
+    ] {
+        assert!(found.contains(flag), "{flag}: {found:?}");
+    }
+    assert!(!found.contains("--al"));
+}

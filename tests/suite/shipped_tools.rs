@@ -1,0 +1,154 @@
+//! The shipped tools as a whole: what ships, what waits, what is narrowed.
+
+use ahma_core::config::{Action, Delivery, LeafSpec};
+use ahma_tests::{shipped_tools, stem};
+
+use crate::shipped;
+
+fn every_leaf() -> Vec<LeafSpec> {
+    let files = shipped_tools();
+    files
+        .iter()
+        .flat_map(|path| shipped(path.file_name().unwrap().to_str().unwrap()))
+        .collect()
+}
+
+fn leaf(name: &str) -> LeafSpec {
+    every_leaf()
+        .into_iter()
+        .find(|leaf| leaf.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn the_promised_tools_ship() {
+    let names: Vec<String> = shipped_tools().iter().map(|path| stem(path)).collect();
+    assert_eq!(
+        names,
+        ["cargo", "files", "gh", "git", "make", "npm", "python", "rg"]
+    );
+}
+
+#[test]
+fn what_changes_the_project_waits_and_what_takes_long_does_not() {
+    for name in [
+        "cargo_add",
+        "cargo_remove",
+        "cargo_update",
+        "npm_install",
+        "npm_uninstall",
+        "npm_update",
+        "git_commit",
+        "git_add",
+        "git_switch",
+        "python_pip_install",
+    ] {
+        assert!(leaf(name).synchronous, "{name}");
+    }
+    for name in [
+        "cargo_build",
+        "cargo_test",
+        "cargo_clippy",
+        "npm_run",
+        "npm_ci",
+        "git_clone",
+        "git_fetch",
+        "make",
+        "python_pytest",
+    ] {
+        assert!(!leaf(name).synchronous, "{name}");
+    }
+}
+
+#[test]
+fn tools_of_one_kind_of_project_stay_out_of_others() {
+    for (name, condition) in [
+        ("cargo_build", "Cargo.toml"),
+        ("npm_run", "package.json"),
+        ("make", "Makefile"),
+        ("python_pytest", "pyproject.toml"),
+        ("git_commit", ".git"),
+    ] {
+        let only_if = leaf(name).only_if;
+        assert!(
+            only_if.iter().any(|path| path == condition),
+            "{name}: {only_if:?}"
+        );
+    }
+}
+
+#[test]
+fn a_tool_that_may_be_missing_says_how_to_install_it() {
+    for leaf in every_leaf() {
+        if leaf.name.starts_with("files_") {
+            continue;
+        }
+        assert!(leaf.availability.is_some(), "{}", leaf.name);
+        assert!(leaf.install_instructions.is_some(), "{}", leaf.name);
+    }
+    let gh = leaf("gh_pr_list").install_instructions.unwrap();
+    assert!(gh.contains("--pass-env GH_TOKEN"), "{gh}");
+}
+
+#[test]
+fn looking_at_files_can_neither_write_nor_reach_the_network() {
+    for leaf in every_leaf() {
+        let looks = leaf.name == "rg"
+            || leaf.name.starts_with("rg_")
+            || (leaf.name.starts_with("files_") && leaf.annotations.read_only == Some(true));
+        if looks {
+            assert!(
+                leaf.narrowing.no_writes && leaf.narrowing.no_network,
+                "{}",
+                leaf.name
+            );
+        }
+    }
+}
+
+#[test]
+fn nothing_among_files_and_rg_can_start_another_program() {
+    let starters = [
+        "-exec",
+        "-execdir",
+        "-ok",
+        "-okdir",
+        "-delete",
+        "-fprint",
+        "-fls",
+        "--pre",
+        "--hostname-bin",
+        "--compress-program",
+        "--to-command",
+    ];
+    for leaf in every_leaf() {
+        if !leaf.name.starts_with("files_") && !leaf.name.starts_with("rg") {
+            continue;
+        }
+        for argument in &leaf.arguments {
+            if let Delivery::Flag(flag) = &argument.delivery {
+                assert!(
+                    !starters.contains(&flag.text.as_str()),
+                    "{} {}",
+                    leaf.name,
+                    flag.text
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_leaf_runs_a_command_and_describes_each_argument() {
+    for leaf in every_leaf() {
+        assert!(matches!(leaf.action, Action::Run(_)), "{}", leaf.name);
+        for argument in &leaf.arguments {
+            assert!(
+                argument.description.is_some(),
+                "{} {}",
+                leaf.name,
+                argument.name
+            );
+        }
+    }
+}

@@ -2,8 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests may block")]
 
+mod documents;
+mod requirements;
 mod shipped_flags;
 mod shipped_tools;
+mod workspace;
 
 use std::path::PathBuf;
 

@@ -100,7 +100,14 @@ fn git_history_knows(leaf: &LeafSpec, flag: &str) -> bool {
         return false;
     };
     let complaint = |flag: &str| {
-        let args = [command, "--all", flag, "--no-such-option"];
+        // Twice: the first could be taken for the value of the flag.
+        let args = [
+            command,
+            "--all",
+            flag,
+            "--no-such-option",
+            "--no-such-option",
+        ];
         let finished = empty_repository().run("git", &args);
         assert_ne!(finished.code, 0, "git {args:?} was not refused");
         finished.stderr

@@ -113,24 +113,32 @@ fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
     let mut escaped = false;
     for (offset, byte) in text.bytes().enumerate() {
         if byte < 0x20 && (in_string || !matches!(byte, b'\n' | b'\r' | b'\t')) {
+            let (message, hint) = match (in_string, byte) {
+                (true, b'\n') => (
+                    "the string is not closed at the end of the line".to_owned(),
+                    "close it with a double quote, or write a line break as `\\n`",
+                ),
+                (true, _) => (
+                    format!("a string holds the raw control character \\u{byte:04x}"),
+                    "write it as an escape, e.g. `\\t`",
+                ),
+                (false, _) => (
+                    format!("the control character \\u{byte:04x} stands between values"),
+                    "remove it",
+                ),
+            };
             let (line, column) = line_and_column(text, offset);
             return Err(Box::new(Fault {
                 line,
                 column,
                 span: offset..offset,
                 pointer: String::new(),
-                message: format!("not valid JSON: raw control character \\u{byte:04x}"),
-                hint: Some(if in_string {
-                    "close the string before the end of the line, or write `\\n` or `\\t`"
-                        .to_owned()
-                } else {
-                    "remove it".to_owned()
-                }),
+                message: format!("not valid JSON: {message}"),
+                hint: Some(hint.to_owned()),
             }));
         }
-        match byte {
-            b'"' if !escaped => in_string = !in_string,
-            _ => {}
+        if byte == b'"' && !escaped {
+            in_string = !in_string;
         }
         escaped = in_string && byte == b'\\' && !escaped;
     }

@@ -37,7 +37,11 @@ fn no_snapshot_is_left_of_a_fixture_that_is_gone() {
     let snapshots = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/snapshots");
     let prefix = "suite__broken_fixtures__";
     for entry in fs::read_dir(snapshots).unwrap() {
-        let name = stem(&entry.unwrap().path());
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "snap") {
+            continue;
+        }
+        let name = stem(&path);
         if let Some(fixture) = name.strip_prefix(prefix) {
             assert!(
                 known.contains(fixture),

@@ -1,0 +1,156 @@
+//! The documents say what the code does.
+
+use std::fs;
+
+use ahma_core::config::files::SourceFile;
+use ahma_core::config::{load, tool_file_schema};
+use ahma_tests::repository;
+use serde_json::Value;
+
+fn read(name: &str) -> String {
+    let path = repository().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The reference table of one object of the schema, as it must stand in `docs/mtdf.md`.
+fn reference_table(object: &Value) -> String {
+    let required = object["required"].as_array().cloned().unwrap_or_default();
+    let mut table = String::from("| Field | Type | Default | Meaning |\n|---|---|---|---|\n");
+    for (field, property) in object["properties"].as_object().unwrap() {
+        let default = match &property["default"] {
+            _ if required.iter().any(|name| name == field) => "required".to_owned(),
+            Value::Null => String::new(),
+            default => format!("`{default}`"),
+        };
+        let kind = type_of(property);
+        let meaning = property["description"].as_str().unwrap();
+        table.push_str(&format!("| `{field}` | {kind} | {default} | {meaning} |\n"));
+    }
+    table
+}
+
+fn type_of(property: &Value) -> String {
+    if let Some(target) = property["$ref"].as_str() {
+        let name = target.rsplit('/').next().unwrap();
+        return format!("[{name}](#{})", name.to_lowercase());
+    }
+    if let Some(choices) = property["anyOf"].as_array() {
+        let choices: Vec<String> = choices.iter().map(type_of).collect();
+        return choices.join(" or ");
+    }
+    if let Some(values) = property["enum"].as_array() {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        return values.join(", ");
+    }
+    if property["const"].is_string() {
+        return format!("`{}`", property["const"]);
+    }
+    match &property["type"] {
+        Value::Array(kinds) => {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str().unwrap()).collect();
+            kinds.join(", ")
+        }
+        kind if kind == "array" => format!("array of {}", type_of(&property["items"])),
+        kind if kind == "integer" => match (&property["minimum"], &property["maximum"]) {
+            (Value::Number(least), Value::Number(most)) => format!("integer, {least} to {most}"),
+            _ => "integer".to_owned(),
+        },
+        kind if kind == "object" && property["additionalProperties"].is_object() => {
+            format!("object of {}s", type_of(&property["additionalProperties"]))
+        }
+        kind => kind
+            .as_str()
+            .unwrap_or_else(|| panic!("{property}"))
+            .to_owned(),
+    }
+}
+
+#[test]
+fn the_field_reference_is_that_of_the_schema() {
+    let document = read("docs/mtdf.md");
+    let schema = tool_file_schema();
+    let mut objects = vec![("Tool", &schema)];
+    objects.extend(
+        schema["$defs"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, object)| (name.as_str(), object)),
+    );
+    for (name, object) in objects {
+        let heading = format!("\n### {name}\n");
+        let (_, section) = document
+            .split_once(&heading)
+            .unwrap_or_else(|| panic!("no section {name} in docs/mtdf.md"));
+        let section = section.split("\n### ").next().unwrap();
+        let table = reference_table(object);
+        assert!(
+            section.contains(&table),
+            "the table of {name} in docs/mtdf.md is out of date; it must be:\n\n{table}"
+        );
+    }
+}
+
+/// The blocks of a document that are fenced as `language`.
+fn fenced(document: &str, language: &str) -> Vec<String> {
+    let opening = format!("```{language}\n");
+    document
+        .split(&opening)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_tool_file_shown_in_a_document_is_accepted() {
+    for document in ["README.md", "docs/mtdf.md"] {
+        let mut shown = 0;
+        for block in fenced(&read(document), "json") {
+            if !block.contains("\"command\"") || block.contains("mcpServers") {
+                continue;
+            }
+            shown += 1;
+            let source = SourceFile {
+                path: document.into(),
+                content: Ok(block.into_bytes()),
+            };
+            let catalog = load(vec![source]);
+            assert!(
+                catalog.rejected.is_empty(),
+                "{document}: {:#?}",
+                catalog.rejected
+            );
+        }
+        assert!(shown > 0, "{document} shows no tool file");
+    }
+}
+
+#[test]
+fn the_first_tool_file_of_the_readme_has_at_most_ten_lines() {
+    let readme = read("README.md");
+    let first = fenced(&readme, "json").remove(0);
+    assert!(first.lines().count() <= 10, "{first}");
+}
+
+#[test]
+fn the_service_and_the_project_are_told_apart() {
+    let agents = read("AGENTS.md");
+    for sentence in [
+        "`Ahama` is the running service",
+        "`ahma_mcp` is the project",
+        "build the `ahma_mcp` binary, which restarts the `Ahama` entry defined in `mcp.json`",
+    ] {
+        assert!(agents.contains(sentence), "AGENTS.md lacks: {sentence}");
+    }
+}
+
+/// A path of one machine, or a place only its maintainers can reach, helps no reader.
+#[test]
+fn documents_name_no_machine() {
+    for document in ["README.md", "AGENTS.md", "REQUIREMENTS.md", "docs/mtdf.md"] {
+        let text = read(document);
+        for word in ["/home/", "/root/", "/work/", "/Users/", "C:\\"] {
+            assert!(!text.contains(word), "{document} holds {word}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! REQUIREMENTS.md: every requirement of the sources is there, and every proof exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use ahma_tests::repository;
+use regex::Regex;
+
+struct Requirement {
+    id: String,
+    sources: String,
+    /// Empty when the requirement is open.
+    proofs: Vec<String>,
+}
+
+fn requirements() -> Vec<Requirement> {
+    let text = fs::read_to_string(repository().join("REQUIREMENTS.md")).unwrap();
+    let line = Regex::new(r"^- \*\*([A-Z]+[0-9]+)\*\* (.+) \[([^\]]+)\] — (.+)$").unwrap();
+    let mut found = Vec::new();
+    for entry in text.lines().filter(|entry| entry.starts_with("- ")) {
+        let parts = line
+            .captures(entry)
+            .unwrap_or_else(|| panic!("not in the usual form: {entry}"));
+        let proof = &parts[4];
+        let proofs = if proof == "open" {
+            Vec::new()
+        } else {
+            proof
+                .split(", ")
+                .map(|name| name.trim_matches('`').to_owned())
+                .collect()
+        };
+        found.push(Requirement {
+            id: parts[1].to_owned(),
+            sources: parts[3].to_owned(),
+            proofs,
+        });
+    }
+    found
+}
+
+/// The numbers of the source documents, as they are cited.
+fn source_numbers() -> BTreeSet<String> {
+    let mut numbers = BTreeSet::new();
+    let counted: [(&str, u32); 32] = [
+        ("R1.", 4),
+        ("R2.", 6),
+        ("R3.", 5),
+        ("R4.", 1),
+        ("R5.", 3),
+        ("R6.", 10),
+        ("R7.1.", 8),
+        ("R7.2.", 4),
+        ("R7.3.", 6),
+        ("R7.4.", 3),
+        ("R7.5.", 2),
+        ("R7.6.", 4),
+        ("R8.1.", 5),
+        ("R8.2.", 5),
+        ("R8.3.", 3),
+        ("R8.4.", 8),
+        ("R9.", 9),
+        ("R10.", 5),
+        ("R10.4.", 10),
+        ("R11.", 3),
+        ("R12.", 4),
+        ("R13.", 6),
+        ("R15.", 3),
+        ("R16.", 6),
+        ("R17.", 4),
+        ("R18.", 3),
+        ("R19.", 3),
+        ("FR-00", 9),
+        ("NFR-P", 3),
+        ("NFR-S", 2),
+        ("NFR-R", 2),
+        ("NFR-U", 1),
+    ];
+    for (prefix, count) in counted {
+        numbers.extend((1..=count).map(|number| format!("{prefix}{number}")));
+    }
+    numbers.extend(["FR-010", "FR-011", "R0.1", "R0.2", "R0.3", "R0.4"].map(str::to_owned));
+    numbers.extend((1..=44).map(|number| format!("REQ-MCP-HTTP-{number}")));
+    // Document 003 and 001 have no numbers; these are their subjects.
+    for subject in [
+        "003 server",
+        "003 client",
+        "003 tool",
+        "003 resource",
+        "003 prompt",
+        "003 timeout",
+        "003 rate",
+        "003 warm_up",
+        "003 http",
+        "003 retry",
+        "003 correlation",
+        "003 errors",
+        "001 dual",
+        "001 ports",
+        "001 explicit",
+        "001 isolation",
+        "001 discovery",
+        "001 ide",
+        "001 state",
+        "001 localhost",
+        "004 §3.2",
+        "004 §3.3",
+        "004 §3.4",
+        "004 §5.4",
+        "004 §6.1",
+    ] {
+        numbers.insert(subject.to_owned());
+    }
+    numbers
+}
+
+/// Every number a requirement cites; `1 to 11` stands for all of them.
+fn cited(sources: &str) -> BTreeSet<String> {
+    let mut numbers = BTreeSet::new();
+    let range = Regex::new(r"^REQ-MCP-HTTP-(\d+) to (\d+)$").unwrap();
+    let mut document = "";
+    for part in sources.split(", ") {
+        let name = match part.split_once(' ') {
+            Some((first, name)) if first.len() == 3 && first.starts_with("00") => {
+                document = first;
+                name
+            }
+            _ => part,
+        };
+        if let Some(ends) = range.captures(name) {
+            let (first, last): (u32, u32) = (ends[1].parse().unwrap(), ends[2].parse().unwrap());
+            numbers.extend((first..=last).map(|number| format!("REQ-MCP-HTTP-{number}")));
+        } else if name.starts_with('R') || name.starts_with("FR-") || name.starts_with("NFR-") {
+            numbers.insert(name.split(' ').next().unwrap().to_owned());
+        } else {
+            numbers.insert(format!("{document} {name}"));
+        }
+    }
+    numbers
+}
+
+#[test]
+fn every_requirement_of_the_sources_is_there() {
+    let cited: BTreeSet<String> = requirements()
+        .iter()
+        .flat_map(|requirement| cited(&requirement.sources))
+        .collect();
+    let missing: Vec<String> = source_numbers().difference(&cited).cloned().collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn every_proof_is_a_test_that_exists() {
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    for requirement in requirements() {
+        for proof in requirement.proofs {
+            let (file, test) = proof.split_once("::").unwrap_or_else(|| panic!("{proof}"));
+            let text = files
+                .entry(file.to_owned())
+                .or_insert_with(|| fs::read_to_string(repository().join(file)).unwrap_or_default());
+            let has_test = text.contains(&format!("fn {test}("));
+            assert!(has_test, "{}: there is no test {proof}", requirement.id);
+        }
+    }
+}
+
+#[test]
+fn every_requirement_has_a_number_of_its_own() {
+    let requirements = requirements();
+    let ids: BTreeSet<&str> = requirements
+        .iter()
+        .map(|requirement| requirement.id.as_str())
+        .collect();
+    assert_eq!(ids.len(), requirements.len());
+}

@@ -1,0 +1,143 @@
+//! The workspace itself: crates, programs, lints, and what CI runs.
+
+use std::fs;
+
+use ahma_tests::{Workspace, repository};
+use serde_json::Value;
+
+fn read(name: &str) -> String {
+    let path = repository().join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn cargo(args: &[&str]) -> String {
+    let manifest = repository().join("Cargo.toml");
+    let mut all = args.to_vec();
+    all.extend(["--manifest-path", manifest.to_str().unwrap(), "--offline"]);
+    let finished = Workspace::new().run(env!("CARGO"), &all);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    finished.stdout
+}
+
+fn metadata() -> Value {
+    serde_json::from_str(&cargo(&["metadata", "--no-deps", "--format-version=1"])).unwrap()
+}
+
+fn package<'m>(metadata: &'m Value, name: &str) -> &'m Value {
+    let packages = metadata["packages"].as_array().unwrap();
+    packages
+        .iter()
+        .find(|package| package["name"] == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn targets(package: &Value, kind: &str) -> Vec<String> {
+    let targets = package["targets"].as_array().unwrap().iter();
+    let of_kind =
+        targets.filter(|target| target["kind"].as_array().unwrap().iter().any(|k| k == kind));
+    of_kind
+        .map(|target| target["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_crates_and_programs_are_where_they_belong() {
+    let metadata = metadata();
+    let core = package(&metadata, "ahma_core");
+    assert_eq!(targets(core, "lib"), ["ahma_core"]);
+    assert_eq!(targets(core, "bin"), ["ahma_mcp"]);
+    for program in ["ahma_validate", "generate_tool_schema"] {
+        assert_eq!(targets(package(&metadata, program), "bin"), [program]);
+    }
+}
+
+#[test]
+fn cargo_run_means_the_server() {
+    let metadata = metadata();
+    let default = metadata["workspace_default_members"].as_array().unwrap();
+    assert_eq!(default, &[package(&metadata, "ahma_core")["id"].clone()]);
+}
+
+#[test]
+fn the_validator_and_the_generator_need_no_server_libraries() {
+    for program in ["ahma_validate", "generate_tool_schema"] {
+        let tree = cargo(&[
+            "tree",
+            "--package",
+            program,
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+        ]);
+        assert!(tree.contains("ahma_core v"), "{tree}");
+        for library in ["rmcp", "tokio", "axum", "hyper"] {
+            let uses = tree
+                .lines()
+                .any(|line| line.starts_with(&format!("{library} v")));
+            assert!(!uses, "{program} depends on {library}");
+        }
+    }
+}
+
+#[test]
+fn blocking_calls_and_processes_are_banned_by_lint() {
+    let bans = read("clippy.toml");
+    for call in [
+        "std::process::Command::new",
+        "std::fs::read",
+        "std::env::set_var",
+    ] {
+        assert!(
+            bans.contains(&format!("path = \"{call}\"")),
+            "{call} is not banned"
+        );
+    }
+}
+
+#[test]
+fn test_files_are_named_after_behaviour() {
+    let moods = [
+        "coverage",
+        "comprehensive",
+        "improve",
+        "expansion",
+        "misc",
+        "debug",
+    ];
+    let mut directories = vec![repository()];
+    let mut seen = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "target" {
+                    directories.push(path);
+                }
+            } else if name.ends_with(".rs") {
+                seen += 1;
+                assert!(
+                    !moods.iter().any(|mood| name.contains(mood)),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(seen > 30, "only {seen} files seen");
+}
+
+#[test]
+fn ci_runs_the_commands_the_readme_gives() {
+    let readme = read("README.md");
+    let ci = read(".ci/run");
+    for command in [
+        "cargo test --workspace",
+        "cargo fmt --all --check",
+        "cargo clippy --workspace --all-targets",
+    ] {
+        assert!(readme.contains(command), "README.md lacks {command}");
+        assert!(ci.contains(command), ".ci/run lacks {command}");
+    }
+}

@@ -5,6 +5,7 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
+    clippy::panic,
     reason = "test support: it blocks, starts the programs under test, and fails loudly"
 )]
 

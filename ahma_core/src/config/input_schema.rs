@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::raw::bounds;
 use super::spec::{ArgumentSpec, ScalarKind, ScalarSpec, ValueSpec};
+use super::values::EXECUTION_MODES;
 
 /// The schema of a call's arguments.
 pub(super) fn of(arguments: &[ArgumentSpec]) -> Map<String, Value> {
@@ -34,6 +35,9 @@ fn property(argument: &ArgumentSpec) -> Value {
         ValueSpec::Many(scalar) => {
             let mut array = typed("array");
             array.insert("items".into(), scalar_schema(scalar).into());
+            if argument.required {
+                array.insert("minItems".into(), 1.into());
+            }
             array
         }
     };
@@ -96,7 +100,7 @@ fn add_meta_parameters(properties: &mut Map<String, Value>) {
         "execution_mode".into(),
         json!({
             "type": "string",
-            "enum": ["async", "sync", "auto"],
+            "enum": EXECUTION_MODES,
             "description": "async: answer at once with an operation id. sync: answer with the \
                             result. auto: wait up to 10 seconds, then go on in the background."
         }),

@@ -3,11 +3,15 @@
 
 use serde_json::{Map, Value};
 
+use super::raw::bounds;
 use super::spec::{ArgumentSpec, LeafSpec, ScalarKind, ScalarSpec, ValueSpec};
 use super::suggest::nearest;
 
 /// Parameters of every leaf that steer the call and are never passed on to the command.
 pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
+
+/// The values of `execution_mode`.
+pub(super) const EXECUTION_MODES: [&str; 3] = ["async", "sync", "auto"];
 
 /// What is wrong with one argument of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,11 +34,14 @@ impl ArgumentFault {
     }
 }
 
-/// Everything that is wrong with the arguments of a call of `leaf`, meta parameters left aside.
+/// Everything that is wrong with the arguments of a call of `leaf`.
 pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
     for (name, value) in given {
         if META_PARAMETERS.contains(&name.as_str()) {
+            if let Err(message) = check_meta_parameter(name, value) {
+                faults.push(ArgumentFault::new(name, message, None));
+            }
             continue;
         }
         match find_argument(leaf, name) {
@@ -46,6 +53,9 @@ pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<Argum
                     );
                     faults.push(ArgumentFault::new(name, message, None));
                 } else if let Err(message) = check_value(&argument.values, value) {
+                    faults.push(ArgumentFault::new(name, message, None));
+                } else if argument.required && value.as_array().is_some_and(Vec::is_empty) {
+                    let message = "at least one element is required".to_owned();
                     faults.push(ArgumentFault::new(name, message, None));
                 }
             }
@@ -64,6 +74,31 @@ pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<Argum
         }
     }
     faults
+}
+
+fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
+    match name {
+        "execution_mode" if EXECUTION_MODES.iter().any(|mode| value == mode) => Ok(()),
+        "execution_mode" => Err(format!(
+            "expected {}, found {value}",
+            EXECUTION_MODES.map(|mode| format!("{mode:?}")).join(", ")
+        )),
+        "timeout_seconds" => {
+            let seconds = value
+                .as_u64()
+                .and_then(|seconds| u32::try_from(seconds).ok());
+            let range = bounds::TIMEOUT_SECONDS;
+            if seconds.is_some_and(|seconds| range.contains(&seconds)) {
+                return Ok(());
+            }
+            let (least, most) = (range.start(), range.end());
+            Err(format!(
+                "expected a whole number from {least} to {most}, found {value}"
+            ))
+        }
+        _ if value.is_string() => Ok(()),
+        _ => Err(format!("expected a string, found {value}")),
+    }
 }
 
 /// The argument a caller means by `name`.

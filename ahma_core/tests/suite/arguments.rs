@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::leaves_of;
 
-fn option(option: Value) -> ArgumentSpec {
+fn option(option: &Value) -> ArgumentSpec {
     let tool = json!({ "name": "t", "description": "T.", "command": "t", "options": [option] });
     leaves_of(&tool).remove(0).arguments.remove(0)
 }
@@ -19,26 +19,26 @@ fn flag(text: &str, joined: bool) -> Delivery {
 
 #[test]
 fn a_long_flag_takes_its_value_joined_a_short_one_apart() {
-    let long = option(json!({ "name": "message", "type": "string" }));
+    let long = option(&json!({ "name": "message", "type": "string" }));
     assert_eq!(long.delivery, flag("--message", true));
-    let short = option(json!({ "name": "message", "type": "string", "flag": "-m" }));
+    let short = option(&json!({ "name": "message", "type": "string", "flag": "-m" }));
     assert_eq!(short.delivery, flag("-m", false));
-    let one_dash = option(json!({ "name": "name", "type": "string", "flag": "-name" }));
+    let one_dash = option(&json!({ "name": "name", "type": "string", "flag": "-name" }));
     assert_eq!(one_dash.delivery, flag("-name", false));
 }
 
 #[test]
 fn value_style_overrides_the_form() {
-    let apart = option(json!({ "name": "a", "type": "string", "value_style": "separate" }));
+    let apart = option(&json!({ "name": "a", "type": "string", "value_style": "separate" }));
     assert_eq!(apart.delivery, flag("--a", false));
     let joined =
-        option(json!({ "name": "a", "type": "string", "flag": "-a", "value_style": "equals" }));
+        option(&json!({ "name": "a", "type": "string", "flag": "-a", "value_style": "equals" }));
     assert_eq!(joined.delivery, flag("-a", true));
 }
 
 #[test]
 fn a_file_argument_uses_its_own_flag_or_that_of_the_option() {
-    let own = option(json!({ "name": "message", "type": "string", "flag": "-m",
+    let own = option(&json!({ "name": "message", "type": "string", "flag": "-m",
                              "file_arg": true, "file_flag": "-F" }));
     assert_eq!(
         own.delivery,
@@ -47,7 +47,7 @@ fn a_file_argument_uses_its_own_flag_or_that_of_the_option() {
             joined: false
         }))
     );
-    let same = option(json!({ "name": "body-file", "type": "string", "file_arg": true }));
+    let same = option(&json!({ "name": "body-file", "type": "string", "file_arg": true }));
     let expected = Flag {
         text: "--body-file".into(),
         joined: true,
@@ -57,7 +57,7 @@ fn a_file_argument_uses_its_own_flag_or_that_of_the_option() {
 
 #[test]
 fn a_value_can_be_the_standard_input() {
-    let patch = option(json!({ "name": "patch", "type": "string", "stdin": true }));
+    let patch = option(&json!({ "name": "patch", "type": "string", "stdin": true }));
     assert_eq!(patch.delivery, Delivery::Stdin);
 }
 
@@ -78,7 +78,7 @@ fn types_limits_and_formats_are_kept() {
     assert_eq!(level.alias.as_deref(), Some("l"));
     assert_eq!(level.description.as_deref(), Some("How hard."));
 
-    let paths = option(json!({ "name": "paths", "type": "array",
+    let paths = option(&json!({ "name": "paths", "type": "array",
                                "items": { "type": "string", "format": "path" } }));
     let ValueSpec::Many(scalar) = &paths.values else {
         panic!("{paths:?}")

@@ -84,6 +84,22 @@ fn each_wrong_argument_is_named_with_what_was_expected() {
             "`q` is another name of `quiet`, which is given too",
         ),
         (json!({ "mode": null }), "expected a string, found null"),
+        (
+            json!({ "working_directory": 1 }),
+            "expected a string, found 1",
+        ),
+        (
+            json!({ "execution_mode": "later" }),
+            "expected \"async\", \"sync\", \"auto\", found \"later\"",
+        ),
+        (
+            json!({ "timeout_seconds": 0 }),
+            "expected a whole number from 1 to 86400, found 0",
+        ),
+        (
+            json!({ "timeout_seconds": 86_401 }),
+            "expected a whole number from 1 to 86400, found 86401",
+        ),
     ] {
         assert_eq!(faults(&call), [expected], "{call}");
     }
@@ -107,4 +123,17 @@ fn a_missing_required_argument_is_explained_by_its_description() {
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].message, "the argument `target` is required");
     assert_eq!(faults[0].hint.as_deref(), Some("What to do."));
+}
+
+#[test]
+fn a_required_array_needs_an_element() {
+    let leaf = leaves_of(&json!({
+        "name": "add", "description": "A.", "command": "add",
+        "positional_args": [{ "name": "paths", "type": "array", "required": true }]
+    }))
+    .remove(0);
+    let call = json!({ "paths": [] });
+    let faults = check_arguments(&leaf, call.as_object().unwrap());
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].message, "at least one element is required");
 }

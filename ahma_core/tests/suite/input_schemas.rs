@@ -50,7 +50,7 @@ fn the_schema_states_every_argument_and_every_meta_parameter() {
                 "tag": { "type": "string", "pattern": "^v[0-9]+$" },
                 "ratio": { "type": "number", "minimum": 0.5 },
                 "ids": { "type": "array", "items": { "type": "integer" } },
-                "paths": { "type": "array", "items": { "type": "string" } }
+                "paths": { "type": "array", "items": { "type": "string" }, "minItems": 1 }
             },
             "required": ["paths"],
             "additionalProperties": false
@@ -70,6 +70,7 @@ fn the_schema_is_valid_and_refuses_what_it_does_not_name() {
         json!({ "paths": ["a"], "execution_mode": "later" }),
         json!({ "paths": ["a"], "timeout_seconds": 0 }),
         json!({ "paths": "a" }),
+        json!({ "paths": [] }),
     ] {
         assert!(!validator.is_valid(&wrong), "{wrong}");
     }

@@ -93,7 +93,7 @@ const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
 ];
 
 fn validator() -> Validator {
-    jsonschema::draft202012::new(&tool_file_schema()).expect("the schema is itself valid")
+    jsonschema::draft202012::new(&tool_file_schema()).unwrap()
 }
 
 fn loader_accepts(path: PathBuf) -> bool {

@@ -1,4 +1,4 @@
-//! Options and positional arguments: types, limits, and how each value reaches the command.
+//! Options and positional arguments: names, types, limits and defaults.
 
 use regex::Regex;
 use serde_json::Value;
@@ -6,16 +6,15 @@ use serde_json::Value;
 use super::super::fault::Place;
 use super::super::given::Given;
 use super::super::names::argument_name_fault;
-use super::super::raw::{
-    ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat, ValueStyle,
-};
-use super::super::spec::{ArgumentSpec, Delivery, Flag, ScalarKind, ScalarSpec, ValueSpec};
+use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
+use super::super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};
 use super::super::values::{META_PARAMETERS, check_value};
 use super::checks::Checks;
+use super::delivery;
 
 /// Where an argument stands on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Position {
+pub(super) enum Position {
     Option,
     Positional,
 }
@@ -54,7 +53,7 @@ impl Resolved<'_> {
             let Given::Is(raw) = given else { continue };
             let at = place.index(index);
             let argument = self.argument(raw, position, &at);
-            if position == Position::Positional {
+            if position == Position::Positional && argument.delivery != Delivery::Stdin {
                 let can_be_missing = !argument.required && argument.default.is_none();
                 if let (true, Some(before)) = (argument.required, &optional_before) {
                     self.checks.faults.add_with_hint(
@@ -209,7 +208,8 @@ impl Resolved<'_> {
             Some(ItemType::String) | None => ScalarKind::String,
         };
         if kind != ScalarKind::String && raw.format.is_present() {
-            self.misplaced("format", "items of type `string`", place);
+            self.checks
+                .misplaced("format", "items of type `string`", place);
         }
         ScalarSpec {
             kind,
@@ -283,17 +283,9 @@ impl Resolved<'_> {
         ];
         for (field, present, fits, where_it_belongs) in rules {
             if present && !fits {
-                self.misplaced(field, where_it_belongs, place);
+                self.checks.misplaced(field, where_it_belongs, place);
             }
         }
-    }
-
-    fn misplaced(&self, field: &str, where_it_belongs: &str, place: &Place<'_>) {
-        self.checks.faults.add_to_key(
-            &place.key(field),
-            format!("`{field}` has no meaning here"),
-            format!("`{field}` is for {where_it_belongs}"),
-        );
     }
 
     fn allowed(&self, list: &List<Value>, kind: ScalarKind, place: &Place<'_>) -> Vec<Value> {
@@ -355,75 +347,15 @@ impl Resolved<'_> {
         position: Position,
         place: &Place<'_>,
     ) -> Delivery {
-        let on = |given: &Given<bool>| given.copied().unwrap_or_default();
-        if position == Position::Positional {
-            for (field, present) in [
-                ("flag", raw.flag.is_present()),
-                ("value_style", raw.value_style.is_present()),
-                ("file_flag", raw.file_flag.is_present()),
-            ] {
-                if present {
-                    self.misplaced(field, "options; a positional argument has no flag", place);
-                }
-            }
+        let delivery = delivery::resolve(raw, name, position, place, self.checks);
+        let stdin_is_taken = self
+            .arguments
+            .iter()
+            .any(|other| other.delivery == Delivery::Stdin);
+        if delivery == Delivery::Stdin && stdin_is_taken {
+            let rule = "one argument of a leaf; another one has it already";
+            self.checks.misplaced("stdin", rule, place);
         }
-        let flag = self.flag(&raw.flag, &place.key("flag"));
-        let file_flag = self.flag(&raw.file_flag, &place.key("file_flag"));
-        if raw.file_flag.is_present() && !on(&raw.file_arg) {
-            self.misplaced("file_flag", "options with `\"file_arg\": true`", place);
-        }
-        if on(&raw.stdin) && on(&raw.file_arg) {
-            self.misplaced(
-                "stdin",
-                "an argument without `file_arg`: a value takes one way",
-                place,
-            );
-        }
-        if on(&raw.stdin)
-            && self
-                .arguments
-                .iter()
-                .any(|other| other.delivery == Delivery::Stdin)
-        {
-            self.misplaced(
-                "stdin",
-                "one argument of a leaf; another one has it already",
-                place,
-            );
-        }
-        let written = |text: String| Flag {
-            joined: match raw.value_style.copied() {
-                Some(style) => style == ValueStyle::Equals,
-                None => text.starts_with("--"),
-            },
-            text,
-        };
-        let own_flag = flag.unwrap_or_else(|| format!("--{name}"));
-        match (position, on(&raw.stdin), on(&raw.file_arg)) {
-            (_, true, _) => Delivery::Stdin,
-            (Position::Option, _, true) => {
-                Delivery::File(Some(written(file_flag.unwrap_or(own_flag))))
-            }
-            (Position::Positional, _, true) => Delivery::File(None),
-            (Position::Option, _, false) => Delivery::Flag(written(own_flag)),
-            (Position::Positional, _, false) => Delivery::Positional,
-        }
-    }
-
-    fn flag(&self, given: &Given<String>, place: &Place<'_>) -> Option<String> {
-        let flag = given.value()?;
-        let well_formed = flag.len() > 1
-            && flag.starts_with('-')
-            && !flag.contains(|letter: char| letter.is_whitespace() || letter == '=');
-        if !well_formed {
-            self.checks.faults.add_with_hint(
-                place,
-                format!("`{flag}` is not a flag"),
-                "write it as on the command line, with its dashes and without a value: `-m` or \
-                 `--message`",
-            );
-        }
-        self.checks.no_nul(flag, place);
-        Some(flag.clone())
+        delivery
     }
 }

@@ -127,4 +127,13 @@ impl<'f> Checks<'f> {
         }
         stays_below && self.no_nul(text, place)
     }
+
+    /// A field that means nothing where it stands.
+    pub(super) fn misplaced(&self, field: &str, where_it_belongs: &str, place: &Place<'_>) {
+        self.faults.add_to_key(
+            &place.key(field),
+            format!("`{field}` has no meaning here"),
+            format!("`{field}` is for {where_it_belongs}"),
+        );
+    }
 }

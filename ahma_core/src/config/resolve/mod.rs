@@ -6,6 +6,7 @@
 mod argument;
 mod availability;
 mod checks;
+mod delivery;
 mod inherit;
 mod sequence;
 

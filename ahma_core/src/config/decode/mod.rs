@@ -4,15 +4,14 @@
 //! Together with [`Given`](super::given::Given) one pass over the tree finds all faults of form.
 //! Faults of meaning belong to [`resolve`](super::resolve).
 
+mod access;
+
 use std::fmt;
 
 use jsonc_parser::ast::{Object, ObjectProp, Value};
-use serde::de::value::StrDeserializer;
-use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
-    SeqAccess, VariantAccess, Visitor,
-};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 
+use self::access::{Elements, Members, VariantName};
 use super::fault::{Faults, Place};
 use super::given::GIVEN;
 use super::suggest::nearest;
@@ -134,18 +133,6 @@ impl<'de> Node<'de, '_> {
         match self.value {
             Value::Object(object) => Ok(object),
             _ => self.mismatch(Expected::Object),
-        }
-    }
-
-    fn members<'m>(&self, properties: &'m [&'de ObjectProp<'de>]) -> Members<'de, 'm>
-    where
-        Self: 'm,
-    {
-        Members {
-            faults: self.faults,
-            place: self.place,
-            properties: properties.iter(),
-            value: None,
         }
     }
 }
@@ -287,16 +274,12 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         let Value::Array(array) = self.value else {
             return self.mismatch(Expected::Array);
         };
-        let elements = Elements {
-            node: self,
-            elements: array.elements.iter().enumerate(),
-        };
-        self.report(visitor.visit_seq(elements))
+        self.report(visitor.visit_seq(Elements::new(self, &array.elements)))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let properties: Vec<&ObjectProp<'_>> = self.object()?.properties.iter().collect();
-        self.report(visitor.visit_map(self.members(&properties)))
+        self.report(visitor.visit_map(Members::new(self, &properties)))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -326,7 +309,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
                 known.push(property);
             }
         }
-        self.report(visitor.visit_map(self.members(&known)))
+        self.report(visitor.visit_map(Members::new(self, &known)))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -354,114 +337,4 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
     serde::forward_to_deserialize_any! {
         i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
     }
-}
-
-/// The elements of an array.
-struct Elements<'de, 'p> {
-    node: Node<'de, 'p>,
-    elements: std::iter::Enumerate<std::slice::Iter<'de, Value<'de>>>,
-}
-
-impl<'de> SeqAccess<'de> for Elements<'de, '_> {
-    type Error = DecodeError;
-
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DecodeError> {
-        let Some((index, value)) = self.elements.next() else {
-            return Ok(None);
-        };
-        let element = Node {
-            value,
-            place: &self.node.place.index(index),
-            faults: self.node.faults,
-        };
-        let result = seed.deserialize(element);
-        element.report(result).map(Some)
-    }
-}
-
-/// The members of an object.
-struct Members<'de, 'm> {
-    faults: &'m Faults,
-    place: &'m Place<'m>,
-    properties: std::slice::Iter<'m, &'de ObjectProp<'de>>,
-    value: Option<&'de ObjectProp<'de>>,
-}
-
-impl<'de> MapAccess<'de> for Members<'de, '_> {
-    type Error = DecodeError;
-
-    fn next_key_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DecodeError> {
-        let Some(property) = self.properties.next() else {
-            return Ok(None);
-        };
-        self.value = Some(property);
-        let key: StrDeserializer<'_, DecodeError> = property.name.as_str().into_deserializer();
-        seed.deserialize(key).map(Some)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<S::Value, DecodeError> {
-        let Some(property) = self.value.take() else {
-            return Err(DecodeError::Unplaced("a value without a key".to_owned()));
-        };
-        let member = Node {
-            value: &property.value,
-            place: &self.place.key(property.name.as_str()),
-            faults: self.faults,
-        };
-        let result = seed.deserialize(member);
-        member.report(result)
-    }
-}
-
-/// A string that names a variant without content.
-struct VariantName<'t>(&'t str);
-
-impl<'de> EnumAccess<'de> for VariantName<'_> {
-    type Error = DecodeError;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'de>>(
-        self,
-        seed: S,
-    ) -> Result<(S::Value, Self), DecodeError> {
-        let name: StrDeserializer<'_, DecodeError> = self.0.into_deserializer();
-        Ok((seed.deserialize(name)?, self))
-    }
-}
-
-impl<'de> VariantAccess<'de> for VariantName<'_> {
-    type Error = DecodeError;
-
-    fn unit_variant(self) -> Result<(), DecodeError> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, _: S) -> Result<S::Value, DecodeError> {
-        Err(content_is_impossible())
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, DecodeError> {
-        Err(content_is_impossible())
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, DecodeError> {
-        Err(content_is_impossible())
-    }
-}
-
-fn content_is_impossible() -> DecodeError {
-    DecodeError::Unplaced("a plain word cannot carry content".to_owned())
 }

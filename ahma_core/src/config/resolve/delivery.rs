@@ -1,0 +1,91 @@
+//! How the value of an argument reaches the command: behind a flag, as a word, by a file, on stdin.
+
+use super::super::fault::Place;
+use super::super::given::Given;
+use super::super::raw::{RawArgument, ValueStyle};
+use super::super::spec::{Delivery, Flag};
+use super::argument::Position;
+use super::checks::Checks;
+
+pub(super) fn resolve(
+    raw: &RawArgument,
+    name: &str,
+    position: Position,
+    place: &Place<'_>,
+    checks: Checks<'_>,
+) -> Delivery {
+    let by_file = raw.file_arg.copied().unwrap_or_default();
+    let by_stdin = raw.stdin.copied().unwrap_or_default();
+    refuse_contradictions(raw, position, place, checks);
+    let own_flag = flag(&raw.flag, &place.key("flag"), checks);
+    let file_flag = flag(&raw.file_flag, &place.key("file_flag"), checks);
+    if by_stdin {
+        return Delivery::Stdin;
+    }
+    if position == Position::Positional {
+        return if by_file {
+            Delivery::File(None)
+        } else {
+            Delivery::Positional
+        };
+    }
+    let own_flag = own_flag.unwrap_or_else(|| format!("--{name}"));
+    if by_file {
+        Delivery::File(Some(written(file_flag.unwrap_or(own_flag), raw)))
+    } else {
+        Delivery::Flag(written(own_flag, raw))
+    }
+}
+
+fn written(text: String, raw: &RawArgument) -> Flag {
+    let joined = match raw.value_style.copied() {
+        Some(style) => style == ValueStyle::Equals,
+        None => text.starts_with("--"),
+    };
+    Flag { text, joined }
+}
+
+fn refuse_contradictions(
+    raw: &RawArgument,
+    position: Position,
+    place: &Place<'_>,
+    checks: Checks<'_>,
+) {
+    if position == Position::Positional {
+        for (field, present) in [
+            ("flag", raw.flag.is_present()),
+            ("value_style", raw.value_style.is_present()),
+            ("file_flag", raw.file_flag.is_present()),
+        ] {
+            if present {
+                checks.misplaced(field, "options; a positional argument has no flag", place);
+            }
+        }
+    } else if raw.file_flag.is_present() && raw.file_arg.copied() != Some(true) {
+        checks.misplaced("file_flag", "options with `\"file_arg\": true`", place);
+    }
+    if raw.stdin.copied() == Some(true) && raw.file_arg.copied() == Some(true) {
+        checks.misplaced(
+            "stdin",
+            "an argument without `file_arg`: a value takes one way",
+            place,
+        );
+    }
+}
+
+fn flag(given: &Given<String>, place: &Place<'_>, checks: Checks<'_>) -> Option<String> {
+    let flag = given.value()?;
+    let well_formed = flag.len() > 1
+        && flag.starts_with('-')
+        && !flag.contains(|letter: char| letter.is_whitespace() || letter == '=');
+    if !well_formed {
+        checks.faults.add_with_hint(
+            place,
+            format!("`{flag}` is not a flag"),
+            "write it as on the command line, with its dashes and without a value: `-m` or \
+             `--message`",
+        );
+    }
+    checks.no_nul(flag, place);
+    Some(flag.clone())
+}

@@ -63,7 +63,7 @@ fn benchmark(criterion: &mut Criterion) {
         bencher.iter(|| parse_all(directory.path()));
     });
     group.bench_function("load and judge", |bencher| {
-        bencher.iter(|| load_all(directory.path()))
+        bencher.iter(|| load_all(directory.path()));
     });
     group.finish();
     print_ratio(directory.path());

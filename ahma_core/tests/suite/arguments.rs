@@ -64,7 +64,7 @@ fn a_value_can_be_the_standard_input() {
 #[test]
 fn types_limits_and_formats_are_kept() {
     let level = option(
-        json!({ "name": "level", "type": "integer", "minimum": 1, "maximum": 9,
+        &json!({ "name": "level", "type": "integer", "minimum": 1, "maximum": 9,
                                "default": 6, "alias": "l", "description": "How hard." }),
     );
     let ValueSpec::One(scalar) = &level.values else {

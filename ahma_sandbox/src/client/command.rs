@@ -1,0 +1,189 @@
+//! One command: what to run, and the handle on it while it runs.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+
+use super::host::Shared;
+use crate::error::SpawnError;
+use crate::wire::{RunRequest, ToHost};
+
+/// A command to start.
+#[derive(Debug, Clone)]
+pub struct CommandRequest {
+    /// The program, looked up on the PATH of `environment` unless it is a path, and its arguments.
+    pub arguments: Vec<OsString>,
+    /// Everything the command finds in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// What it reads.
+    pub input: Input,
+}
+
+/// The standard input of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Ends at once.
+    Nothing,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+}
+
+impl Input {
+    pub(super) fn open(&self) -> io::Result<OwnedFd> {
+        match self {
+            Input::Nothing => Ok(open(
+                "/dev/null",
+                OFlags::RDONLY | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?),
+            Input::Bytes(bytes) => {
+                // A memory file cannot block the writer and cannot be reached by any other path.
+                let file = memfd_create("ahma-stdin", MemfdFlags::CLOEXEC)?;
+                let mut rest = bytes.as_slice();
+                while !rest.is_empty() {
+                    let written = rustix::io::write(&file, rest)?;
+                    rest = &rest[written..];
+                }
+                rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+                Ok(file)
+            }
+        }
+    }
+}
+
+impl CommandRequest {
+    pub(super) fn into_wire(self, id: u64) -> Result<RunRequest, SpawnError> {
+        if self.arguments.is_empty() {
+            return Err(SpawnError::BadRequest(
+                "there is no program to run".to_owned(),
+            ));
+        }
+        let environment = self.environment.into_iter().map(|(name, value)| {
+            let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
+            text(OsString::from_vec(entry).as_os_str(), "the environment")
+        });
+        Ok(RunRequest {
+            id,
+            directory: text(self.directory.as_os_str(), "the working directory")?,
+            environment: environment.collect::<Result<_, _>>()?,
+            arguments: self
+                .arguments
+                .iter()
+                .map(|argument| text(argument, "an argument"))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn text(value: &OsStr, what: &str) -> Result<CString, SpawnError> {
+    CString::new(value.as_bytes())
+        .map_err(|_| SpawnError::BadRequest(format!("{what} holds a NUL character")))
+}
+
+/// How the main process of a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+}
+
+impl Exit {
+    pub(super) fn from_wait_status(status: i32) -> Self {
+        let status = ExitStatus::from_raw(status);
+        Exit {
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+/// The host ended while a command ran; so has the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the sandbox host ended while the command ran")]
+pub struct HostGone;
+
+/// A command that runs, or ran. Dropping it ends whatever is left of it.
+pub struct RunningCommand {
+    id: u64,
+    host: Arc<Shared>,
+    output: Option<pipe::Receiver>,
+    exited: oneshot::Receiver<Exit>,
+    gone: oneshot::Receiver<()>,
+    exit: Option<Result<Exit, HostGone>>,
+    is_gone: bool,
+}
+
+impl RunningCommand {
+    pub(super) fn new(
+        id: u64,
+        host: Arc<Shared>,
+        output: OwnedFd,
+        exited: oneshot::Receiver<Exit>,
+        gone: oneshot::Receiver<()>,
+    ) -> io::Result<Self> {
+        Ok(RunningCommand {
+            id,
+            host,
+            output: Some(pipe::Receiver::from_owned_fd(output)?),
+            exited,
+            gone,
+            exit: None,
+            is_gone: false,
+        })
+    }
+
+    /// What the command writes, standard output and error in the order they were written. Once.
+    pub fn take_output(&mut self) -> Option<pipe::Receiver> {
+        self.output.take()
+    }
+
+    /// Waits for the end of the main process. Processes it started may still run.
+    pub async fn exited(&mut self) -> Result<Exit, HostGone> {
+        if let Some(exit) = self.exit {
+            return exit;
+        }
+        let exit = (&mut self.exited).await.map_err(|_| HostGone);
+        self.exit = Some(exit);
+        exit
+    }
+
+    /// Waits until no process of the command is left.
+    pub async fn gone(&mut self) {
+        if !self.is_gone {
+            // An error means that the host is gone, and with it everything in it.
+            let _ = (&mut self.gone).await;
+            self.is_gone = true;
+        }
+    }
+
+    /// Asks every process of the command to end (SIGTERM).
+    pub fn terminate(&self) {
+        let _ = self.host.connection.try_send(&ToHost::Terminate(self.id));
+    }
+
+    /// Ends every process of the command (SIGKILL).
+    pub fn kill(&self) {
+        let _ = self.host.connection.try_send(&ToHost::Kill(self.id));
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            self.kill();
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! One sandbox host, as the server sees it.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::sync::oneshot;
+
+use super::command::{CommandRequest, Exit, RunningCommand};
+use super::connection::Connection;
+use super::spawner::Reaper;
+use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
+use crate::policy::SandboxPolicy;
+use crate::report::SandboxReport;
+use crate::wire::{FromHost, ToHost};
+
+/// A confined process that starts commands. Ends, with everything in it, when dropped.
+pub struct SandboxHost {
+    shared: Arc<Shared>,
+    report: SandboxReport,
+    pid: u32,
+}
+
+/// What the handle, its commands and the task that reads share.
+pub(super) struct Shared {
+    pub(super) connection: Connection,
+    commands: Mutex<Commands>,
+    next: AtomicU64,
+}
+
+/// The commands whose end has not been reported; `None` once the host is gone.
+type Commands = Option<HashMap<u64, Waiting>>;
+
+/// Who waits for news of a command.
+struct Waiting {
+    started: Option<oneshot::Sender<Result<(), SpawnError>>>,
+    exited: Option<oneshot::Sender<Exit>>,
+    gone: oneshot::Sender<()>,
+}
+
+impl SandboxHost {
+    pub(super) async fn connect(
+        socket: OwnedFd,
+        pid: u32,
+        reaper: Reaper,
+        policy: &SandboxPolicy,
+    ) -> Result<Self, StartError> {
+        let connection = Connection::new(socket).map_err(StartError::Host)?;
+        let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
+        let ready = greet(&connection, json).await;
+        if ready.is_err() {
+            connection.close();
+            reaper.reap();
+        }
+        let report = ready?;
+        let shared = Arc::new(Shared {
+            connection,
+            commands: Mutex::new(Some(HashMap::new())),
+            next: AtomicU64::new(1),
+        });
+        tokio::spawn(read(Arc::clone(&shared), reaper));
+        Ok(SandboxHost {
+            shared,
+            report,
+            pid,
+        })
+    }
+
+    /// What this host enforces.
+    pub fn report(&self) -> &SandboxReport {
+        &self.report
+    }
+
+    /// The process around the host.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether the host has ended.
+    pub fn is_gone(&self) -> bool {
+        self.shared.commands().is_none()
+    }
+
+    /// Starts a command and waits until its program runs, or is known not to.
+    pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
+        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let (output, writing) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
+        let input = request.input.open().map_err(SpawnError::Resources)?;
+        let message = ToHost::Run(request.into_wire(id)?);
+
+        let (started, start) = oneshot::channel();
+        let (exited, exit) = oneshot::channel();
+        let (gone, end) = oneshot::channel();
+        let waiting = Waiting {
+            started: Some(started),
+            exited: Some(exited),
+            gone,
+        };
+        self.shared.expect(id, waiting)?;
+        let fds = [input.as_fd(), writing.as_fd()];
+        self.shared
+            .connection
+            .send(&message, &fds)
+            .await
+            .map_err(|error| {
+                self.shared.forget(id);
+                match error.kind() {
+                    io::ErrorKind::InvalidInput => SpawnError::BadRequest(error.to_string()),
+                    _ => SpawnError::HostGone,
+                }
+            })?;
+        // The host has its own copies now; ours would keep the output open.
+        drop((input, writing));
+        let command = RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
+            .map_err(SpawnError::Resources)?;
+        start.await.map_err(|_| SpawnError::HostGone)??;
+        Ok(command)
+    }
+}
+
+impl Drop for SandboxHost {
+    fn drop(&mut self) {
+        self.shared.connection.close();
+    }
+}
+
+/// Sends the policy and waits until the host is confined.
+async fn greet(connection: &Connection, policy: Vec<u8>) -> Result<SandboxReport, StartError> {
+    connection
+        .send(&ToHost::Policy(policy), &[])
+        .await
+        .map_err(StartError::Host)?;
+    let mut buffer = Vec::new();
+    let unreadable = |error: serde_json::Error| StartError::Host(error.into());
+    match connection.receive(&mut buffer).await {
+        Some(FromHost::Ready(json)) => serde_json::from_slice(&json).map_err(unreadable),
+        Some(FromHost::SetupFailed(json)) => {
+            let failure: SetupFailure = serde_json::from_slice(&json).map_err(unreadable)?;
+            Err(StartError::Setup(failure))
+        }
+        Some(_) => Err(StartError::Setup(SetupFailure::new(
+            SetupStep::Process,
+            "the host began with an unexpected message",
+        ))),
+        None => Err(StartError::Host(io::Error::other(
+            "it ended before it was ready",
+        ))),
+    }
+}
+
+/// Passes news on until the host is gone; then everyone who waits learns that.
+async fn read(shared: Arc<Shared>, reaper: Reaper) {
+    let mut buffer = Vec::new();
+    while let Some(message) = shared.connection.receive(&mut buffer).await {
+        shared.deliver(&message);
+    }
+    shared.connection.close();
+    *shared.commands() = None;
+    reaper.reap();
+}
+
+impl Shared {
+    fn commands(&self) -> MutexGuard<'_, Commands> {
+        // A map of channels is consistent after any panic.
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn expect(&self, id: u64, waiting: Waiting) -> Result<(), SpawnError> {
+        let mut commands = self.commands();
+        commands
+            .as_mut()
+            .ok_or(SpawnError::HostGone)?
+            .insert(id, waiting);
+        Ok(())
+    }
+
+    fn forget(&self, id: u64) {
+        if let Some(commands) = self.commands().as_mut() {
+            commands.remove(&id);
+        }
+    }
+
+    fn deliver(&self, message: &FromHost) {
+        let mut commands = self.commands();
+        let Some(commands) = commands.as_mut() else {
+            return;
+        };
+        match *message {
+            FromHost::Started { id } => {
+                if let Some(started) = commands.get_mut(&id).and_then(|it| it.started.take()) {
+                    let _ = started.send(Ok(()));
+                }
+            }
+            FromHost::NotStarted { id, step, errno } => {
+                if let Some(started) = commands.get_mut(&id).and_then(|it| it.started.take()) {
+                    let _ = started.send(Err(SpawnError::NotStarted {
+                        step: LaunchStep::from_code(step).unwrap_or(LaunchStep::Process),
+                        error: io::Error::from_raw_os_error(errno),
+                    }));
+                }
+            }
+            FromHost::Exited { id, status } => {
+                if let Some(exited) = commands.get_mut(&id).and_then(|it| it.exited.take()) {
+                    let _ = exited.send(Exit::from_wait_status(status));
+                }
+            }
+            FromHost::Gone { id } => {
+                if let Some(waiting) = commands.remove(&id) {
+                    let _ = waiting.gone.send(());
+                }
+            }
+            FromHost::Ready(_) | FromHost::SetupFailed(_) => {}
+        }
+    }
+}

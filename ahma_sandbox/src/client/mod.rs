@@ -1,0 +1,15 @@
+//! The server's side: starting hosts, and commands in them.
+//!
+//! A [`Sandbox`] starts host processes and lives as long as the server. A [`SandboxHost`] is one of
+//! them, for one policy. A [`RunningCommand`] is one command in it; dropping it ends the command.
+
+mod command;
+mod connection;
+mod host;
+mod session;
+mod spawner;
+
+pub use command::{CommandRequest, Exit, HostGone, Input, RunningCommand};
+pub use host::SandboxHost;
+pub use session::SessionDirectory;
+pub use spawner::Sandbox;

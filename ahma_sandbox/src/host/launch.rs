@@ -1,0 +1,124 @@
+//! Starting one command: a supervisor of our own, and below it the confined program.
+//!
+//! With pid namespaces the supervisor is pid 1 of the command's own namespace: killing it ends every
+//! process of the command, and reaping it proves that none is left. Without them it is a subreaper
+//! that finds its descendants itself. Either way it never runs anything but this file's code.
+
+mod command;
+pub(super) mod supervisor;
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+
+use super::sys::{self, Forked};
+use crate::error::LaunchStep;
+use crate::policy::Limits;
+use crate::socket;
+use crate::wire::{FromHost, RunRequest};
+
+/// What every command of a host shares.
+pub(super) struct Launcher {
+    pub(super) ruleset: Option<OwnedFd>,
+    pub(super) limits: Limits,
+    /// Whether each command gets a pid namespace and a `/proc` of its own.
+    pub(super) pid_namespaces: bool,
+    /// The connection to the server; supervisors report on it directly.
+    pub(super) server: OwnedFd,
+}
+
+/// One command to start, with its descriptors.
+pub(super) struct Job {
+    pub(super) request: RunRequest,
+    pub(super) input: OwnedFd,
+    pub(super) output: OwnedFd,
+}
+
+/// Why a step of the launch failed.
+#[derive(Debug)]
+struct Failure {
+    step: LaunchStep,
+    error: io::Error,
+}
+
+trait AtStep<T> {
+    fn at(self, step: LaunchStep) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<io::Error>> AtStep<T> for Result<T, E> {
+    fn at(self, step: LaunchStep) -> Result<T, Failure> {
+        self.map_err(|error| Failure {
+            step,
+            error: error.into(),
+        })
+    }
+}
+
+impl Launcher {
+    /// Starts the supervisor of a command. `None` when that failed; the server has been told.
+    pub(super) fn start(&self, job: &Job) -> Option<Pid> {
+        let namespaces = if self.pid_namespaces {
+            libc::CLONE_NEWPID
+        } else {
+            0
+        };
+        match sys::fork_into(namespaces) {
+            Ok(Forked::Parent(supervisor)) => Some(supervisor),
+            Ok(Forked::Child) => {
+                supervisor::run(self, job);
+                sys::exit_now(0)
+            }
+            Err(error) => {
+                let id = job.request.id;
+                let step = LaunchStep::Supervisor;
+                self.tell(&not_started(id, &Failure { step, error }));
+                self.tell(&FromHost::Gone { id });
+                None
+            }
+        }
+    }
+
+    /// Sends a message to the server. When it is gone the host ends anyway.
+    pub(super) fn tell(&self, message: &FromHost) {
+        let _ = socket::send(self.server.as_fd(), &message.encode(), &[]);
+    }
+}
+
+fn not_started(id: u64, failure: &Failure) -> FromHost {
+    FromHost::NotStarted {
+        id,
+        step: failure.step as u8,
+        errno: failure.error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+/// Makes this process end when its parent does.
+fn die_with_parent(signal: Signal) -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(signal))?)
+}
+
+/// Where a program may be: its own path, or every directory of the command's PATH.
+fn candidates(request: &RunRequest) -> Vec<CString> {
+    let Some(program) = request.arguments.first() else {
+        return Vec::new();
+    };
+    if program.as_bytes().contains(&b'/') {
+        return vec![program.clone()];
+    }
+    let path = request
+        .environment
+        .iter()
+        .find_map(|entry| entry.as_bytes().strip_prefix(b"PATH="));
+    path.unwrap_or_default()
+        .split(|byte| *byte == b':')
+        .filter(|directory| !directory.is_empty())
+        .filter_map(|directory| CString::new([directory, b"/", program.as_bytes()].concat()).ok())
+        .collect()
+}
+
+/// The raw numbers of descriptors that must stay open.
+fn numbers(fds: &[BorrowedFd<'_>]) -> Vec<i32> {
+    fds.iter().map(AsRawFd::as_raw_fd).collect()
+}

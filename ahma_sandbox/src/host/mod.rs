@@ -1,0 +1,223 @@
+//! The sandbox host: a small process with one thread that confines itself and starts commands.
+//!
+//! It is the same program as the server, started again with one hidden argument before any runtime
+//! exists. Its life: read the policy, move into namespaces, build the view and the Landlock ruleset,
+//! install the filter, say what is enforced, serve until the server is gone. Where user namespaces
+//! are not to be had it goes on without them and says what that leaves open.
+
+mod descendants;
+mod filter;
+mod launch;
+mod namespaces;
+mod ruleset;
+mod serve;
+mod setup;
+mod sys;
+mod system_paths;
+mod view;
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, waitpid};
+
+use self::launch::Launcher;
+use self::namespaces::Owner;
+use self::setup::Setup;
+use self::sys::{Forked, Signals};
+use crate::error::{SetupFailure, SetupStep};
+use crate::policy::{Layer, SandboxPolicy};
+use crate::socket::{self, Received};
+use crate::wire::{FromHost, ToHost};
+
+use self::launch::supervisor;
+
+/// The hidden argument that makes a program a sandbox host.
+pub const HOST_ARGUMENT: &str = "__sandbox-host";
+
+/// Turns this process into a sandbox host when it was started as one, and then does not return.
+///
+/// To be called first in `main`, before any thread exists.
+pub fn become_host_if_asked() {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == HOST_ARGUMENT)
+    {
+        let _ = run();
+        sys::exit_now(0)
+    }
+}
+
+/// An error means that not even a message to the server was possible; it sees the connection closed.
+fn run() -> io::Result<Infallible> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let server = take_connection()?;
+    let signals = Signals::block_all()?;
+    let policy = match read_policy(&server) {
+        Ok(policy) => policy,
+        Err(failure) => {
+            report_failure(&server, &failure);
+            sys::exit_now(1)
+        }
+    };
+    let why = if policy.without.contains(&Layer::Namespaces) {
+        "left out by the policy".to_owned()
+    } else {
+        in_namespaces(&policy, &server, &signals)
+    };
+    // A process of its own here too, so that both ways have the same shape.
+    if let Ok(Forked::Child) = sys::fork_into(0) {
+        host(
+            setup::without_namespaces(&policy, &why),
+            server,
+            &policy,
+            &signals,
+        );
+    }
+    wait_for_host()
+}
+
+/// Takes the connection off standard input and closes everything else that was inherited.
+fn take_connection() -> io::Result<OwnedFd> {
+    let connection = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    sys::place_descriptor(null.as_fd(), 0)?;
+    sys::place_descriptor(null.as_fd(), 1)?;
+    drop(null);
+    let number = std::os::fd::AsRawFd::as_raw_fd(&connection);
+    sys::close_all_but(&[number])?;
+    Ok(connection)
+}
+
+fn read_policy(server: &OwnedFd) -> Result<SandboxPolicy, SetupFailure> {
+    let failed = |detail: String| SetupFailure::new(SetupStep::Policy, detail);
+    let mut buffer = Vec::new();
+    match socket::receive(server.as_fd(), &mut buffer).map_err(|error| failed(error.to_string()))? {
+        Received::Packet(bytes, _) => match ToHost::decode(&bytes) {
+            Ok(ToHost::Policy(json)) => {
+                let policy =
+                    serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
+                check_paths(&policy)?;
+                Ok(policy)
+            }
+            Ok(_) => Err(failed("the first message is no policy".to_owned())),
+            Err(error) => Err(failed(error.to_string())),
+        },
+        Received::Closed => Err(failed("the server is gone".to_owned())),
+    }
+}
+
+/// A missing path would quietly be left out by some of the layers; so it ends the setup.
+fn check_paths(policy: &SandboxPolicy) -> Result<(), SetupFailure> {
+    let private = [policy.home(), policy.temporary()];
+    let all = policy
+        .read
+        .iter()
+        .chain(&policy.write)
+        .chain(&private)
+        .chain([&policy.scope]);
+    for path in all {
+        let unusable = |error: io::Error| {
+            SetupFailure::new(SetupStep::Paths, format!("{}: {error}", path.display()))
+        };
+        path.metadata().map_err(unusable)?;
+    }
+    Ok(())
+}
+
+/// Runs the host in namespaces. Returns only when that is not possible, with the reason; nothing ran
+/// then.
+fn in_namespaces(policy: &SandboxPolicy, server: &OwnedFd, signals: &Signals) -> String {
+    let (told, tell) = match pipe_with(PipeFlags::CLOEXEC) {
+        Ok(pipe) => pipe,
+        Err(error) => return error.to_string(),
+    };
+    // Inside, the process has no ids until they are mapped; so they are looked up here.
+    let owner = Owner::of_this_process();
+    match sys::fork_into(namespaces::flags(policy.network)) {
+        Ok(Forked::Parent(_)) => {
+            drop(tell);
+            let complaint = read_to_end(&told);
+            if complaint.as_deref() == Some("") {
+                wait_for_host();
+            }
+            let _ = waitpid(None, WaitOptions::empty());
+            complaint.unwrap_or_else(|| "the host ended early".to_owned())
+        }
+        Ok(Forked::Child) => {
+            drop(told);
+            match setup::in_namespaces(policy, owner) {
+                Ok(setup) => {
+                    // Closing it without a word means: all is well.
+                    drop(tell);
+                    match server.try_clone() {
+                        Ok(server) => host(Ok(setup), server, policy, signals),
+                        Err(_) => sys::exit_now(1),
+                    }
+                }
+                Err(complaint) => {
+                    let _ = rustix::io::write(&tell, complaint.as_bytes());
+                    sys::exit_now(1)
+                }
+            }
+        }
+        Err(error) => format!("no user namespace: {error}"),
+    }
+}
+
+fn read_to_end(fd: &OwnedFd) -> Option<String> {
+    let mut text = Vec::new();
+    let mut buffer = [0; 512];
+    loop {
+        match rustix::io::read(fd, &mut buffer) {
+            Ok(0) => return String::from_utf8(text).ok(),
+            Ok(length) => text.extend(&buffer[..length]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// The process around the host only waits for it, then ends: the pid namespace needs a parent
+/// outside.
+fn wait_for_host() -> ! {
+    let _ = sys::close_from(3);
+    let _ = waitpid(None, WaitOptions::empty());
+    sys::exit_now(0)
+}
+
+/// The host proper, from its confinement to its end.
+fn host(
+    setup: Result<Setup, SetupFailure>,
+    server: OwnedFd,
+    policy: &SandboxPolicy,
+    signals: &Signals,
+) -> ! {
+    let confined = setup.and_then(|setup| {
+        setup.confine()?;
+        Ok(setup)
+    });
+    match confined {
+        Ok(setup) => {
+            let report = serde_json::to_vec(&setup.report).unwrap_or_default();
+            let launcher = Launcher {
+                ruleset: setup.ruleset,
+                limits: policy.limits,
+                pid_namespaces: setup.pid_namespaces,
+                server,
+            };
+            launcher.tell(&FromHost::Ready(report));
+            let _ = serve::serve(&launcher, signals);
+        }
+        Err(failure) => report_failure(&server, &failure),
+    }
+    sys::exit_now(0)
+}
+
+fn report_failure(server: &OwnedFd, failure: &SetupFailure) {
+    let json = serde_json::to_vec(failure).unwrap_or_default();
+    let _ = socket::send(server.as_fd(), &FromHost::SetupFailed(json).encode(), &[]);
+}

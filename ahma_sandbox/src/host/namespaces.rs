@@ -1,0 +1,59 @@
+//! The namespaces a host lives in: its own users, mounts, processes, IPC and, without a network,
+//! its own empty network.
+
+use std::fs;
+use std::io;
+
+use rustix::process::{getegid, geteuid};
+
+use crate::policy::Network;
+
+/// Namespaces for `clone`.
+pub(super) fn flags(network: Network) -> i32 {
+    let common = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID;
+    match network {
+        Network::On => common,
+        Network::Off => common | libc::CLONE_NEWNET,
+    }
+}
+
+/// The user and group the server runs as.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Owner {
+    user: u32,
+    group: u32,
+}
+
+impl Owner {
+    pub(super) fn of_this_process() -> Self {
+        Owner {
+            user: geteuid().as_raw(),
+            group: getegid().as_raw(),
+        }
+    }
+}
+
+/// Maps the one user and group that commands run as. Files they make belong to the operator.
+///
+/// A server that runs as root maps its id to an ordinary one inside: programs such as `tar` do things
+/// as user 0 that they then lack the capabilities for.
+pub(super) fn map_ids(owner: Owner) -> io::Result<()> {
+    const ORDINARY: u32 = 1000;
+    let inner = |outer: u32| if outer == 0 { ORDINARY } else { outer };
+    let Owner { user, group } = owner;
+    write("/proc/self/setgroups", "deny")?;
+    write("/proc/self/uid_map", &format!("{} {user} 1", inner(user)))?;
+    write("/proc/self/gid_map", &format!("{} {group} 1", inner(group)))
+}
+
+/// Keeps commands from making user namespaces of their own, in which they would have capabilities
+/// again. The limit belongs to the host's user namespace and is inherited by all below it.
+pub(super) fn forbid_nesting() -> io::Result<()> {
+    write("/proc/sys/user/max_user_namespaces", "0")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
+fn write(path: &str, content: &str) -> io::Result<()> {
+    fs::write(path, content)
+        .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+}

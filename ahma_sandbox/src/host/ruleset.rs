@@ -1,0 +1,104 @@
+//! L1: the Landlock ruleset, built once, entered by every command on its own.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
+};
+
+use super::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
+use crate::policy::{Network, SandboxPolicy};
+
+/// Where the ruleset is built: paths mean the same in both, but a view holds only what was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surroundings {
+    /// The view of [`view`](super::view).
+    View,
+    /// The machine's own file system.
+    Machine,
+}
+
+/// Everything in the scope, but no device files: as root a command could otherwise make one.
+fn writable() -> BitFlags<AccessFs> {
+    (AccessFs::from_all(ABI::V3) & !(AccessFs::MakeChar | AccessFs::MakeBlock))
+        | AccessFs::ResolveUnix
+}
+
+/// Builds the ruleset. Best effort beyond the first Landlock version: what the kernel does not know
+/// is named as a gap by the report.
+pub(super) fn build(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<OwnedFd, String> {
+    let rules = rules(policy, surroundings).map_err(|error| error.to_string())?;
+    Option::<OwnedFd>::from(rules).ok_or_else(|| "the kernel has no Landlock".to_owned())
+}
+
+fn rules(
+    policy: &SandboxPolicy,
+    surroundings: Surroundings,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI::V9))?
+        .scope(Scope::from_all(ABI::V6))?;
+    if policy.network == Network::Off {
+        ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V4))?;
+    }
+    let mut created = ruleset.create()?;
+
+    let read_and_execute = AccessFs::from_read(ABI::V3);
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    for path in PROGRAMS {
+        created = grant(created, Path::new(path), read_and_execute)?;
+    }
+    for path in READABLE {
+        created = grant(created, Path::new(path), read)?;
+    }
+    for path in DEVICES {
+        let use_device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
+        created = grant(created, Path::new(path), use_device | AccessFs::IoctlDev)?;
+    }
+    match surroundings {
+        Surroundings::View => {
+            // Whatever is in the view was granted. This also covers the fresh /proc of each command,
+            // whose files cannot be named in advance.
+            created = grant(created, Path::new("/"), read)?;
+            created = grant(created, Path::new("/tmp"), writable())?;
+            created = grant(created, Path::new("/dev/shm"), writable())?;
+            let terminals = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+            created = grant(created, Path::new("/dev/pts"), terminals)?;
+        }
+        Surroundings::Machine => {
+            for path in PROC_FILES {
+                created = grant(created, Path::new(path), AccessFs::ReadFile.into())?;
+            }
+        }
+    }
+    for path in &policy.read {
+        created = grant(created, path, read_and_execute)?;
+    }
+    let private = [policy.home(), policy.temporary()];
+    for path in policy.write.iter().chain(&private).chain([&policy.scope]) {
+        created = grant(created, path, writable())?;
+    }
+    Ok(created)
+}
+
+/// Adds a rule; a path that does not exist is skipped.
+fn grant(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, landlock::RulesetError> {
+    let Ok(fd) = PathFd::new(path) else {
+        return Ok(ruleset);
+    };
+    let access = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(ABI::V9)
+    };
+    ruleset.add_rule(PathBeneath::new(fd, access))
+}

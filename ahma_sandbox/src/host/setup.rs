@@ -1,0 +1,190 @@
+//! Putting the layers together, and saying honestly which of them hold.
+
+use std::os::fd::OwnedFd;
+
+use rustix::process::{
+    DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+};
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
+
+use super::filter::{self, Cover};
+use super::namespaces::{self, Owner};
+use super::ruleset::{self, Surroundings};
+use super::{sys, view};
+use crate::error::{SetupFailure, SetupStep};
+use crate::policy::{Layer, SandboxPolicy};
+use crate::report::{LayerReport, SandboxReport};
+
+/// A host that is ready to be confined.
+pub(super) struct Setup {
+    pub(super) ruleset: Option<OwnedFd>,
+    pub(super) pid_namespaces: bool,
+    pub(super) report: SandboxReport,
+    cover: Option<Cover>,
+}
+
+const NAMESPACE_GAP: &str = "commands can see which files exist outside the scope and change times, \
+     modes and attributes of the operator's own files there; temporary directories and shared \
+     memory are not separate";
+const PID_GAP: &str = "processes of a command are found by walking /proc, without a guarantee of the \
+     kernel";
+
+/// Inside fresh namespaces: ids, view, ruleset. An error means that this way is not to be had; the
+/// caller then goes another.
+pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setup, String> {
+    let text = |error: std::io::Error| error.to_string();
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
+    namespaces::map_ids(owner).map_err(text)?;
+    namespaces::forbid_nesting().map_err(text)?;
+    let missing = view::enter(policy).map_err(text)?;
+    let mut gaps: Vec<String> = Vec::new();
+    if let Some(error) = missing.proc {
+        gaps.push(format!("commands have no /proc of their own ({error})"));
+    }
+    if let Some(error) = missing.pseudo_terminals {
+        gaps.push(format!("commands have no pseudo-terminals ({error})"));
+    }
+    let namespaces = match gaps.as_slice() {
+        [] => LayerReport::enforced(Layer::Namespaces),
+        gaps => LayerReport::with_gap(Layer::Namespaces, true, gaps.join("; ")),
+    };
+    let pid_namespace = LayerReport::enforced(Layer::PidNamespace);
+    assemble(policy, Surroundings::View, vec![namespaces, pid_namespace])
+        .map_err(|failure| failure.to_string())
+}
+
+/// On the machine's own file system: Landlock, filter and hygiene only.
+pub(super) fn without_namespaces(policy: &SandboxPolicy, why: &str) -> Result<Setup, SetupFailure> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| SetupFailure::new(SetupStep::Process, error))?;
+    let layers = vec![
+        LayerReport::with_gap(Layer::Namespaces, false, format!("{NAMESPACE_GAP} ({why})")),
+        LayerReport::with_gap(Layer::PidNamespace, false, format!("{PID_GAP} ({why})")),
+    ];
+    assemble(policy, Surroundings::Machine, layers)
+}
+
+fn assemble(
+    policy: &SandboxPolicy,
+    surroundings: Surroundings,
+    namespaces: Vec<LayerReport>,
+) -> Result<Setup, SetupFailure> {
+    let in_view = surroundings == Surroundings::View;
+    let mut layers = Vec::new();
+    let mut abi = None;
+    let ruleset = if policy.without.contains(&Layer::Landlock) {
+        layers.push(LayerReport::with_gap(
+            Layer::Landlock,
+            false,
+            "left out by the policy",
+        ));
+        None
+    } else {
+        let known =
+            sys::landlock_abi().map_err(|error| SetupFailure::new(SetupStep::Landlock, error))?;
+        abi = Some(known);
+        let ruleset = ruleset::build(policy, surroundings)
+            .map_err(|error| SetupFailure::new(SetupStep::Landlock, error))?;
+        try_landlock(&ruleset)?;
+        layers.push(landlock_report(known, in_view, policy));
+        Some(ruleset)
+    };
+    layers.push(LayerReport::enforced(Layer::Hygiene));
+    let cover = (!policy.without.contains(&Layer::Seccomp)).then_some(Cover {
+        network: policy.network,
+        namespaces: in_view,
+        landlock_truncates: abi.is_some_and(|abi| abi >= 3),
+    });
+    layers.push(match cover {
+        Some(_) => LayerReport::enforced(Layer::Seccomp),
+        None => LayerReport::with_gap(Layer::Seccomp, false, "left out by the policy"),
+    });
+    layers.extend(namespaces);
+    Ok(Setup {
+        ruleset,
+        pid_namespaces: in_view,
+        report: SandboxReport {
+            backend: "landlock".to_owned(),
+            landlock_abi: abi,
+            layers,
+        },
+        cover,
+    })
+}
+
+/// Enters the domain in a child: only that shows whether commands will be able to.
+fn try_landlock(ruleset: &OwnedFd) -> Result<(), SetupFailure> {
+    use std::os::fd::AsFd as _;
+    let failed = |error: std::io::Error| SetupFailure::new(SetupStep::Landlock, error);
+    match sys::fork_into(0).map_err(failed)? {
+        sys::Forked::Child => {
+            let entered = set_no_new_privs(true)
+                .map_err(std::io::Error::from)
+                .and_then(|()| sys::enter_landlock(ruleset.as_fd()));
+            let code = entered
+                .err()
+                .and_then(|error| error.raw_os_error())
+                .unwrap_or(0);
+            sys::exit_now(code)
+        }
+        sys::Forked::Parent(child) => {
+            let status =
+                rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
+            let code = status
+                .ok()
+                .flatten()
+                .and_then(|(_, status)| status.exit_status());
+            match code {
+                Some(0) => Ok(()),
+                Some(libc::E2BIG) => Err(SetupFailure::new(
+                    SetupStep::Landlock,
+                    "too many sandboxes around this one: the kernel allows 16 Landlock layers",
+                )),
+                Some(errno) => Err(failed(std::io::Error::from_raw_os_error(errno))),
+                None => Err(SetupFailure::new(
+                    SetupStep::Landlock,
+                    "the attempt did not end",
+                )),
+            }
+        }
+    }
+}
+
+/// What older versions of Landlock do not cover, unless another layer does.
+fn landlock_report(abi: u32, in_view: bool, policy: &SandboxPolicy) -> LayerReport {
+    let mut gaps = Vec::new();
+    if abi < 2 {
+        gaps.push("files cannot be moved between directories");
+    }
+    if abi < 3 && policy.without.contains(&Layer::Seccomp) {
+        gaps.push("files outside the scope can be emptied");
+    }
+    if abi < 6 && !in_view {
+        gaps.push("commands can signal the operator's other processes");
+    }
+    match gaps.as_slice() {
+        [] => LayerReport::enforced(Layer::Landlock),
+        gaps => LayerReport::with_gap(Layer::Landlock, true, gaps.join("; ")),
+    }
+}
+
+impl Setup {
+    /// The last steps: what the host itself gives up, for itself and everything below it.
+    pub(super) fn confine(&self) -> Result<(), SetupFailure> {
+        let process = |error: rustix::io::Errno| SetupFailure::new(SetupStep::Process, error);
+        // Commands run as the same user; they must not look into the host.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(process)?;
+        for capability in CapabilitySet::all().iter() {
+            // Not every kernel knows every capability, and without privilege there is none to drop.
+            let _ = remove_capability_from_bounding_set(capability);
+        }
+        set_no_new_privs(true).map_err(process)?;
+        if let Some(cover) = self.cover {
+            let program = filter::build(cover)
+                .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;
+            filter::install(&program)
+                .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! What every command may read of the system, besides what the policy grants.
+//!
+//! Programs and libraries, the parts of `/etc` that libraries look at, a few facts about the
+//! machine. No home directories, no `/run`, no `/var`, no secrets.
+
+/// Directories with programs and libraries: read and execute. Missing ones are skipped.
+pub(super) const PROGRAMS: [&str; 8] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/nix/store",
+    "/run/current-system/sw",
+];
+
+/// Files and directories that are only read. Missing ones are skipped.
+pub(super) const READABLE: [&str; 35] = [
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/timezone",
+    "/etc/ssl",
+    "/etc/ca-certificates",
+    "/etc/pki",
+    "/etc/alternatives",
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/gitconfig",
+    "/etc/profile",
+    "/etc/bash.bashrc",
+    "/etc/inputrc",
+    "/etc/terminfo",
+    "/etc/locale.alias",
+    "/etc/default/locale",
+    "/etc/os-release",
+    "/etc/debian_version",
+    "/etc/lsb-release",
+    "/etc/redhat-release",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/sys/devices/system/cpu",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/sys/fs/cgroup/cgroup.controllers",
+];
+
+/// Files of `/proc` that tell about the machine, not about processes. Used where a command has no
+/// `/proc` of its own.
+pub(super) const PROC_FILES: [&str; 11] = [
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/version",
+    "/proc/filesystems",
+    "/proc/uptime",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/ngroups_max",
+    "/proc/sys/kernel/cap_last_cap",
+    "/proc/sys/vm/overcommit_memory",
+];
+
+/// Devices that hold nothing of anyone.
+pub(super) const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/urandom",
+    "/dev/random",
+];

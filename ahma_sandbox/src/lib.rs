@@ -1,0 +1,52 @@
+//! Runs commands confined by the kernel, and always ends them.
+//!
+//! # Theory of operation
+//!
+//! The server never starts a command itself. It starts a *sandbox host*: the same program again,
+//! with one thread, before any runtime exists. The host reads a [`SandboxPolicy`], moves into
+//! namespaces of its own, builds a view of the file system in which only granted paths exist,
+//! prepares a Landlock ruleset, installs a seccomp filter, and reports which layers hold
+//! ([`SandboxReport`]). It never changes its policy.
+//!
+//! For every command the host makes a supervisor, pid 1 of a pid namespace, which makes the command:
+//! own session, own Landlock domain, no capabilities, no descriptors but its input and output. A
+//! failure of any step means that the program does not run. Killing the supervisor ends the whole
+//! tree; reaping it proves that nothing is left.
+//!
+//! ```text
+//! server ── Sandbox ──► host process ──► supervisor (pid 1) ──► command
+//!        ◄─ SandboxHost   (namespaces, filter)   (Landlock, no capabilities)
+//! ```
+//!
+//! Everything ends with its parent: a command with its [`RunningCommand`], a host with its
+//! [`SandboxHost`] and with the server, whatever kills it.
+//!
+//! This crate knows neither MCP nor tool files. It is the only one with `unsafe` code and the only
+//! one that starts commands.
+
+mod environment;
+mod error;
+mod policy;
+mod report;
+mod scope;
+
+#[cfg(target_os = "linux")]
+mod client;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod socket;
+#[cfg(target_os = "linux")]
+mod wire;
+
+#[cfg(target_os = "linux")]
+pub use client::{
+    CommandRequest, Exit, HostGone, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
+};
+pub use environment::command_environment;
+pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
+#[cfg(target_os = "linux")]
+pub use host::{HOST_ARGUMENT, become_host_if_asked};
+pub use policy::{Layer, Limits, Network, SandboxPolicy};
+pub use report::{LayerReport, SandboxReport};
+pub use scope::{Width, checked_scope};

@@ -1,0 +1,101 @@
+//! What commands may do: plain data, decided by the operator before anything runs.
+//!
+//! Nothing here reads the file system; [`scope`](crate::scope) judges paths.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything a sandbox host needs to know. A host never changes its policy: another policy means
+/// another host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxPolicy {
+    /// The directory commands work in: they read, write and execute below it.
+    pub scope: PathBuf,
+    /// A private directory of this host, outside every scope, with `home` and `tmp` in it.
+    pub session: PathBuf,
+    /// Further paths commands may read and execute.
+    pub read: Vec<PathBuf>,
+    /// Further paths commands may read, write and execute.
+    pub write: Vec<PathBuf>,
+    /// Whether commands have a network.
+    pub network: Network,
+    /// Upper limits of each command.
+    pub limits: Limits,
+    /// Layers that are left out on purpose, to see what the others do alone.
+    pub without: Vec<Layer>,
+}
+
+impl SandboxPolicy {
+    /// The usual policy for a scope: network, no further grants, every layer.
+    pub fn new(scope: impl Into<PathBuf>, session: impl Into<PathBuf>) -> Self {
+        SandboxPolicy {
+            scope: scope.into(),
+            session: session.into(),
+            read: Vec::new(),
+            write: Vec::new(),
+            network: Network::On,
+            limits: Limits::default(),
+            without: Vec::new(),
+        }
+    }
+
+    /// Where commands have their home directory.
+    pub fn home(&self) -> PathBuf {
+        self.session.join("home")
+    }
+
+    /// Where commands put temporary files.
+    pub fn temporary(&self) -> PathBuf {
+        self.session.join("tmp")
+    }
+}
+
+/// Whether commands have a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// That of the machine.
+    On,
+    /// None at all.
+    Off,
+}
+
+/// Upper limits of one command and everything it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Open files of each process.
+    pub open_files: u64,
+    /// Size of each file written, in bytes.
+    pub file_bytes: u64,
+    /// Address space of each process, in bytes; none means no limit.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads at the same time; none means no limit.
+    pub processes: Option<u32>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            open_files: 4096,
+            file_bytes: 8 << 30,
+            memory_bytes: None,
+            processes: Some(4096),
+        }
+    }
+}
+
+/// One layer of the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// L1: a Landlock domain of its own for every command.
+    Landlock,
+    /// L2: clean environment, closed descriptors, own session, no capabilities, resource limits.
+    Hygiene,
+    /// L3: a seccomp filter.
+    Seccomp,
+    /// L4: a view of the file system in which outside paths do not exist, and other namespaces.
+    Namespaces,
+    /// L5: a pid namespace of its own for every command.
+    PidNamespace,
+}

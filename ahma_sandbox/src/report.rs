@@ -1,0 +1,54 @@
+//! What a sandbox really enforces, found out by trying, and which gap a missing layer leaves.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Layer;
+
+/// The layers of a running host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxReport {
+    /// How it is done on this platform.
+    pub backend: String,
+    /// Version of the kernel's Landlock interface; none where there is none.
+    pub landlock_abi: Option<u32>,
+    /// Every layer, enforced or not.
+    pub layers: Vec<LayerReport>,
+}
+
+/// One layer of a running host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerReport {
+    /// Which one.
+    pub layer: Layer,
+    /// Whether commands are under it.
+    pub enforced: bool,
+    /// What commands can do that the layer would have kept them from; none when nothing.
+    pub gap: Option<String>,
+}
+
+impl SandboxReport {
+    /// Whether commands are under this layer.
+    pub fn enforces(&self, layer: Layer) -> bool {
+        self.layers
+            .iter()
+            .any(|report| report.layer == layer && report.enforced)
+    }
+}
+
+impl LayerReport {
+    pub(crate) fn enforced(layer: Layer) -> Self {
+        LayerReport {
+            layer,
+            enforced: true,
+            gap: None,
+        }
+    }
+
+    pub(crate) fn with_gap(layer: Layer, enforced: bool, gap: impl Into<String>) -> Self {
+        LayerReport {
+            layer,
+            enforced,
+            gap: Some(gap.into()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which directories can be a scope. Some clients start servers in `/` or in the home directory;
+//! commands would then be confined to everything.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::ScopeError;
+
+/// How wide a scope may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Not the root, not the home directory, nothing around it.
+    Project,
+    /// Anything; the operator said so.
+    Any,
+}
+
+/// The real path of a scope, or why it cannot be one. `home` is the operator's home directory.
+pub fn checked_scope(
+    path: &Path,
+    home: Option<&Path>,
+    width: Width,
+) -> Result<PathBuf, ScopeError> {
+    let unusable = |error: std::io::Error| ScopeError::Unusable {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    };
+    let real = path.canonicalize().map_err(unusable)?;
+    if !real.metadata().map_err(unusable)?.is_dir() {
+        return Err(ScopeError::NotADirectory(real));
+    }
+    if width == Width::Any {
+        return Ok(real);
+    }
+    if real.parent().is_none() {
+        return Err(ScopeError::Root);
+    }
+    let home = home.and_then(|home| home.canonicalize().ok());
+    if home.is_some_and(|home| home.parent().is_some() && home.starts_with(&real)) {
+        return Err(ScopeError::Home(real));
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_and_the_home_directory_are_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().join("home/me");
+        let project = home.join("project");
+        std::fs::create_dir_all(&project).unwrap();
+        let judge = |path: &Path, width| checked_scope(path, Some(&home), width);
+
+        assert_eq!(judge(Path::new("/"), Width::Project), Err(ScopeError::Root));
+        let real_home = home.canonicalize().unwrap();
+        assert_eq!(
+            judge(&home, Width::Project),
+            Err(ScopeError::Home(real_home.clone()))
+        );
+        let around = real_home.parent().unwrap();
+        assert_eq!(
+            judge(around, Width::Project),
+            Err(ScopeError::Home(around.to_owned()))
+        );
+        assert_eq!(
+            judge(&project, Width::Project),
+            Ok(project.canonicalize().unwrap())
+        );
+        assert_eq!(judge(&home, Width::Any), Ok(real_home));
+    }
+
+    #[test]
+    fn a_link_is_followed_to_the_real_directory() {
+        let base = tempfile::tempdir().unwrap();
+        let real = base.path().join("real");
+        std::fs::create_dir(&real).unwrap();
+        let link = base.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let judged = checked_scope(&link, None, Width::Project);
+        assert_eq!(judged, Ok(real.canonicalize().unwrap()));
+        let root_link = base.path().join("root");
+        std::os::unix::fs::symlink("/", &root_link).unwrap();
+        assert_eq!(
+            checked_scope(&root_link, None, Width::Project),
+            Err(ScopeError::Root)
+        );
+    }
+
+    #[test]
+    fn a_file_and_a_missing_path_are_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let file = base.path().join("file");
+        std::fs::File::create(&file).unwrap();
+        let judged = checked_scope(&file, None, Width::Project);
+        assert_eq!(
+            judged,
+            Err(ScopeError::NotADirectory(file.canonicalize().unwrap()))
+        );
+        let missing = checked_scope(&base.path().join("missing"), None, Width::Project);
+        assert!(
+            matches!(missing, Err(ScopeError::Unusable { .. })),
+            "{missing:?}"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! Hosts: they start confined, end with the server, and take everything along.
+
+use ahma_sandbox::{HostGone, Sandbox, SandboxPolicy, SpawnError, StartError};
+
+use crate::support::{
+    Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
+};
+
+#[tokio::test]
+async fn every_layer_is_enforced_here() {
+    let bench = Bench::new().await;
+    let report = bench.host.report();
+    for layer in &report.layers {
+        assert!(layer.enforced, "{layer:?}");
+        assert_eq!(layer.gap, None, "{layer:?}");
+    }
+    assert_eq!(report.layers.len(), 5);
+    assert!(report.landlock_abi.unwrap() >= 1);
+}
+
+#[tokio::test]
+async fn dropping_a_host_ends_everything_in_it() {
+    let bench = Bench::new().await;
+    let mark = unique_mark();
+    let host = bench.another_host().await;
+    let request = bench.request(&[
+        "sh",
+        "-c",
+        &format!("(setsid sleep {mark} &); echo up; sleep {mark}"),
+    ]);
+    let mut command = patiently(host.spawn(request)).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    assert!(!processes_marked(&mark).is_empty());
+    drop(host);
+    assert_eq!(patiently(command.exited()).await, Err(HostGone));
+    patiently(command.gone()).await;
+    until_none_marked(&mark).await;
+}
+
+#[tokio::test]
+async fn a_killed_host_takes_its_tree_along_and_is_noticed() {
+    let bench = Bench::new().await;
+    let mark = unique_mark();
+    let script = format!("(setsid sleep {mark} &); echo up; sleep {mark}");
+    let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    let pid = bench.host.pid();
+    assert!(bench.unconfined(&format!("kill -9 {pid}")).status.success());
+    assert_eq!(patiently(command.exited()).await, Err(HostGone));
+    until_none_marked(&mark).await;
+    let refused = bench.spawn(&["true"]).await;
+    assert!(
+        matches!(refused, Err(SpawnError::HostGone)),
+        "{:?}",
+        refused.map(|_| "started")
+    );
+    assert!(bench.host.is_gone());
+    let next = bench.another_host().await;
+    let request = bench.request(&["echo", "again"]);
+    let done = crate::support::finish(next.spawn(request).await.unwrap()).await;
+    assert_eq!(done.output, "again\n");
+}
+
+#[tokio::test]
+async fn a_server_killed_with_9_leaves_no_process() {
+    let mark = unique_mark();
+    let scope = tempfile::tempdir().unwrap();
+    let mut server = std::process::Command::new(crate::support::host_program())
+        .arg(scope.path())
+        .args([
+            "sh",
+            "-c",
+            &format!("(setsid sleep {mark} &); touch up; sleep {mark}"),
+        ])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    patiently(async {
+        while !scope.path().join("up").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    assert!(
+        processes_marked(&mark).len() >= 2,
+        "{:?}",
+        processes_marked(&mark)
+    );
+    server.kill().unwrap();
+    server.wait().unwrap();
+    until_none_marked(&mark).await;
+}
+
+#[tokio::test]
+async fn a_policy_with_a_missing_path_starts_no_host() {
+    let bench = Bench::new().await;
+    let mut policy = bench.policy.clone();
+    policy.scope = policy.scope.join("missing");
+    let sandbox = Sandbox::new(crate::support::host_program()).unwrap();
+    let started = patiently(sandbox.start(&policy)).await;
+    assert!(
+        matches!(started, Err(StartError::Setup(_))),
+        "{:?}",
+        started.map(|_| "started")
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_host_is_noticed() {
+    let sandbox = Sandbox::new("/bin/true").unwrap();
+    let started = patiently(sandbox.start(&SandboxPolicy::new("/tmp", "/tmp"))).await;
+    assert!(
+        matches!(started, Err(StartError::Host(_))),
+        "{:?}",
+        started.map(|_| "started")
+    );
+}

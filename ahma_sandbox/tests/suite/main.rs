@@ -1,0 +1,23 @@
+//! Real commands under the real kernel.
+//!
+//! Every denial is paired with the same act succeeding where it is allowed, so that a test cannot
+//! pass because the act is impossible anyway. Tests touch only their own processes and directories
+//! and loopback ports.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests may block, start programs, and fail by panicking"
+)]
+#![cfg(target_os = "linux")]
+
+mod environment;
+mod files;
+mod lifecycle;
+mod network;
+mod processes;
+mod unprivileged;
+mod without_layers;
+
+mod support;

@@ -1,0 +1,390 @@
+//! Processes: none but the command's own can be seen or touched, and none of them survives it.
+
+use std::time::Duration;
+
+use ahma_sandbox::{Input, LaunchStep, SpawnError};
+
+use crate::support::{
+    Bench, finish, patiently, processes_marked, read_line, unique_mark, until_none_marked,
+};
+
+#[tokio::test]
+async fn a_command_sees_only_its_own_processes() {
+    let bench = Bench::new().await;
+    let mine = std::process::id();
+    let done = bench.sh("ls /proc | grep -c '^[0-9]'; ps ax | wc -l").await;
+    let counts: Vec<u32> = done
+        .output
+        .lines()
+        .map(|line| line.trim().parse().unwrap())
+        .collect();
+    assert!(counts.iter().all(|count| *count < 12), "{done:?}");
+    let done = bench.sh(&format!("kill -0 {mine}")).await;
+    assert!(!done.succeeded(), "{done:?}");
+    assert!(
+        bench
+            .unconfined(&format!("kill -0 {mine}"))
+            .status
+            .success()
+    );
+}
+
+#[tokio::test]
+async fn the_supervisor_cannot_be_touched() {
+    let bench = Bench::new().await;
+    for script in [
+        "kill -0 1",
+        "cat /proc/1/environ",
+        "readlink /proc/1/fd/0",
+        "cat /proc/1/maps",
+    ] {
+        let done = bench.sh(script).await;
+        assert!(!done.succeeded(), "{script}: {done:?}");
+    }
+    let traced = bench
+        .python("import ctypes;l=ctypes.CDLL(None,use_errno=True);print(l.ptrace(16,1,0,0),ctypes.get_errno())")
+        .await;
+    assert!(traced.output.starts_with("-1 "), "{traced:?}");
+}
+
+#[tokio::test]
+async fn two_commands_cannot_reach_each_other() {
+    let bench = Bench::new().await;
+    let mut other = bench
+        .spawn(&["sh", "-c", "echo up; exec sleep 100"])
+        .await
+        .unwrap();
+    let mut output = other.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    let done = bench.sh("ps ax | grep -c '[s]leep 100'").await;
+    assert_eq!(done.output.trim(), "0", "{done:?}");
+    other.kill();
+    patiently(other.gone()).await;
+}
+
+#[tokio::test]
+async fn exit_codes_and_signals_are_those_of_the_command() {
+    let bench = Bench::new().await;
+    assert_eq!(bench.sh("exit 7").await.exit.code, Some(7));
+    assert_eq!(bench.sh("kill -TERM $$").await.exit.signal, Some(15));
+    assert_eq!(bench.sh("kill -9 $$").await.exit.signal, Some(9));
+    assert_eq!(
+        bench.python("import os; os.abort()").await.exit.signal,
+        Some(6)
+    );
+}
+
+#[tokio::test]
+async fn output_and_errors_come_in_the_order_they_were_written() {
+    let bench = Bench::new().await;
+    let done = bench
+        .sh("for i in 1 2 3; do echo out$i; echo err$i >&2; done # 2>/dev/null")
+        .await;
+    assert_eq!(done.output, "out1\nerr1\nout2\nerr2\nout3\nerr3\n");
+}
+
+#[tokio::test]
+async fn standard_input_is_empty_or_what_was_given() {
+    let bench = Bench::new().await;
+    assert_eq!(bench.sh("cat; echo end").await.output, "end\n");
+    let mut request = bench.request(&["cat"]);
+    let text = "x".repeat(300_000);
+    request.input = Input::Bytes(text.clone().into_bytes());
+    let done = finish(bench.host.spawn(request).await.unwrap()).await;
+    assert_eq!(done.output, text);
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_not_started() {
+    let bench = Bench::new().await;
+    const NOT_FOUND: i32 = 2;
+    const NOT_PERMITTED: i32 = 13;
+    for (program, errno) in [
+        ("no-such-program", NOT_FOUND),
+        ("/no/such/program", NOT_FOUND),
+        ("/etc/passwd", NOT_PERMITTED),
+    ] {
+        match bench.spawn(&[program]).await {
+            Err(SpawnError::NotStarted { step, error }) => {
+                assert_eq!(
+                    (step, error.raw_os_error()),
+                    (LaunchStep::Execute, Some(errno)),
+                    "{program}"
+                );
+            }
+            other => panic!("{program}: {:?}", other.map(|_| "started")),
+        }
+    }
+    let status = bench.sh("no-such-program").await.exit.code;
+    assert_eq!(
+        status,
+        Some(127),
+        "a shell's own 127 is an exit code, not a failure to start"
+    );
+}
+
+#[tokio::test]
+async fn a_working_directory_outside_is_not_entered() {
+    let bench = Bench::new().await;
+    let mut request = bench.request(&["pwd"]);
+    request.directory = bench.outside.clone();
+    match patiently(bench.host.spawn(request)).await {
+        Err(SpawnError::NotStarted { step, .. }) => assert_eq!(step, LaunchStep::WorkingDirectory),
+        other => panic!("{:?}", other.map(|_| "started")),
+    }
+}
+
+#[tokio::test]
+async fn large_arguments_and_environments_arrive_whole() {
+    let bench = Bench::new().await;
+    let long = "a".repeat(100_000);
+    let done = bench
+        .run(&[
+            "sh",
+            "-c",
+            "printf %s \"$1$2$3\" | wc -c",
+            "sh",
+            &long,
+            &long,
+            &long,
+        ])
+        .await;
+    assert_eq!(done.output.trim(), "300000");
+    let too_long = "a".repeat(200_000);
+    match bench.spawn(&["echo", &too_long]).await {
+        Err(SpawnError::NotStarted { step, error }) => {
+            assert_eq!((step, error.raw_os_error()), (LaunchStep::Execute, Some(7)));
+        }
+        other => panic!("{:?}", other.map(|_| "started")),
+    }
+    let enormous = "a".repeat(5 * 1024 * 1024);
+    let refused = bench.spawn(&["echo", &enormous]).await;
+    assert!(
+        matches!(refused, Err(SpawnError::BadRequest(_))),
+        "{:?}",
+        refused.map(|_| "started")
+    );
+}
+
+#[tokio::test]
+async fn killing_a_command_ends_daemons_and_everything_else_of_it() {
+    let bench = Bench::new().await;
+    let mark = unique_mark();
+    let script = format!(
+        "trap '' TERM HUP INT; for i in 1 2 3 4 5; do sleep {mark} & (setsid sleep {mark} &) ; \
+         nohup sleep {mark} >/dev/null 2>&1 & done; echo up; wait"
+    );
+    let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    assert!(
+        processes_marked(&mark).len() >= 15,
+        "{:?}",
+        processes_marked(&mark)
+    );
+    command.kill();
+    patiently(command.gone()).await;
+    assert_eq!(processes_marked(&mark), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_background_process_does_not_hide_the_end_of_the_command() {
+    let bench = Bench::new().await;
+    let mark = unique_mark();
+    let mut command = bench
+        .spawn(&["sh", "-c", &format!("sleep {mark} & echo hi")])
+        .await
+        .unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "hi");
+    assert_eq!(patiently(command.exited()).await.unwrap().code, Some(0));
+    assert!(!processes_marked(&mark).is_empty());
+    command.kill();
+    patiently(command.gone()).await;
+    assert_eq!(processes_marked(&mark), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_polite_end_is_asked_of_every_process() {
+    let bench = Bench::new().await;
+    let script = "trap 'echo main ended; exit 3' TERM; \
+                  sh -c 'trap \"echo child ended; exit 0\" TERM; echo ready; while :; do sleep 0.05; done' & \
+                  while :; do sleep 0.05; done";
+    let mut command = bench.spawn(&["sh", "-c", script]).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "ready");
+    command.terminate();
+    let mut ended = Vec::new();
+    while ended.len() < 2 {
+        // Shells also say which of their children were ended.
+        let line = read_line(&mut output).await;
+        assert_ne!(line, "", "only {ended:?} ended");
+        if line.ends_with(" ended") {
+            ended.push(line);
+        }
+    }
+    ended.sort();
+    assert_eq!(ended, ["child ended", "main ended"]);
+    assert_eq!(patiently(command.exited()).await.unwrap().code, Some(3));
+    patiently(command.gone()).await;
+}
+
+#[tokio::test]
+async fn dropping_a_command_ends_it() {
+    let bench = Bench::new().await;
+    let mark = unique_mark();
+    let mut command = bench
+        .spawn(&["sh", "-c", &format!("sleep {mark} & echo up; wait")])
+        .await
+        .unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    assert!(!processes_marked(&mark).is_empty());
+    drop(command);
+    until_none_marked(&mark).await;
+}
+
+#[tokio::test]
+async fn two_hundred_commands_at_once_are_all_confined() {
+    let bench = Bench::new().await;
+    let secret = bench.outside("secret");
+    let mut running = Vec::new();
+    for number in 0..200 {
+        let script = format!("cat {secret} 2>/dev/null; echo {number} > f{number}; cat f{number}");
+        running.push(bench.spawn(&["sh", "-c", &script]).await.unwrap());
+    }
+    for (number, command) in running.into_iter().enumerate() {
+        assert_eq!(finish(command).await.output, format!("{number}\n"));
+    }
+}
+
+#[tokio::test]
+async fn limits_and_priorities_of_other_processes_cannot_be_changed() {
+    let bench = Bench::new().await;
+    // pid 1 is the supervisor: the nearest process that is not the command's.
+    for script in [
+        "prlimit --pid 1 --nofile=64",
+        "renice -n 5 -p 1",
+        "taskset -p 1 1",
+    ] {
+        assert!(!bench.sh(script).await.succeeded(), "{script}");
+    }
+    for script in [
+        "prlimit --nofile=64 true",
+        "nice -n 5 true",
+        "taskset 1 true",
+    ] {
+        assert!(bench.sh(script).await.succeeded(), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn dangerous_system_calls_are_refused() {
+    let bench = Bench::new().await;
+    // io_uring_setup, bpf, keyctl, perf_event_open, userfaultfd, syslog, open_by_handle_at
+    for (number, name) in [
+        (425, "io_uring_setup"),
+        (321, "bpf"),
+        (250, "keyctl"),
+        (298, "perf_event_open"),
+        (323, "userfaultfd"),
+        (103, "syslog"),
+        (304, "open_by_handle_at"),
+    ] {
+        let script = format!(
+            "import ctypes;l=ctypes.CDLL(None,use_errno=True);print(l.syscall({number},0,0,0,0,0),ctypes.get_errno())"
+        );
+        assert_eq!(bench.python(&script).await.output, "-1 1\n", "{name}");
+    }
+    let getpid = "import ctypes;print(ctypes.CDLL(None).syscall(39)>0)";
+    assert_eq!(
+        bench.python(getpid).await.output,
+        "True\n",
+        "the way of calling works"
+    );
+}
+
+#[tokio::test]
+async fn no_namespace_no_mount_no_privilege_can_be_had() {
+    let bench = Bench::new().await;
+    for script in [
+        "unshare -U true",
+        "unshare -m true",
+        "mount -t tmpfs none .",
+        "mount --bind / .",
+        "chroot . true",
+        "su -c true",
+        "sudo -n true",
+    ] {
+        assert!(!bench.sh(script).await.succeeded(), "{script}");
+    }
+    let status = bench
+        .sh("grep -E 'NoNewPrivs|CapEff|CapBnd|Seccomp:' /proc/self/status")
+        .await
+        .output;
+    assert_eq!(
+        status.split_whitespace().collect::<Vec<_>>(),
+        [
+            "CapEff:",
+            "0000000000000000",
+            "CapBnd:",
+            "0000000000000000",
+            "NoNewPrivs:",
+            "1",
+            "Seccomp:",
+            "2"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn no_descriptor_of_anyone_is_inherited() {
+    let bench = Bench::new().await;
+    let done = bench.sh("ls /proc/self/fd").await;
+    assert_eq!(
+        done.output.split_whitespace().collect::<Vec<_>>(),
+        ["0", "1", "2", "3"],
+        "3 is ls's own"
+    );
+    let done = bench
+        .sh("test -t 0 || test -t 1 || test -t 2 || test -w /dev/tty")
+        .await;
+    assert!(!done.succeeded(), "{done:?}");
+}
+
+#[tokio::test]
+async fn a_file_can_only_grow_to_its_limit() {
+    let bench = Bench::with(|policy| policy.limits.file_bytes = 1 << 20).await;
+    assert!(
+        bench
+            .sh("head -c 1000000 /dev/zero > small")
+            .await
+            .succeeded()
+    );
+    assert!(
+        !bench
+            .sh("head -c 3000000 /dev/zero > large")
+            .await
+            .succeeded()
+    );
+    assert_eq!(
+        std::fs::metadata(bench.scope.join("large")).unwrap().len(),
+        1 << 20
+    );
+}
+
+#[tokio::test]
+async fn memory_is_limited_when_the_policy_says_so() {
+    let bench = Bench::with(|policy| policy.limits.memory_bytes = Some(512 << 20)).await;
+    assert!(bench.python("x = bytearray(64 << 20)").await.succeeded());
+    assert!(!bench.python("x = bytearray(1 << 30)").await.succeeded());
+}
+
+#[tokio::test]
+async fn waiting_costs_nothing_while_a_command_is_silent() {
+    let bench = Bench::new().await;
+    let mut command = bench.spawn(&["sleep", "0.2"]).await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(20), command.exited()).await;
+    assert!(early.is_err(), "{early:?}");
+    assert_eq!(patiently(command.exited()).await.unwrap().code, Some(0));
+}

@@ -1,0 +1,155 @@
+//! Without user namespaces the other layers still hold, and the report names what is open.
+
+use std::fs;
+
+use ahma_sandbox::Layer;
+
+use crate::support::{
+    Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
+};
+
+#[tokio::test]
+async fn without_namespaces_the_gaps_are_named() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    let report = bench.host.report();
+    assert!(report.enforces(Layer::Landlock));
+    assert!(report.enforces(Layer::Seccomp));
+    assert!(!report.enforces(Layer::Namespaces));
+    assert!(!report.enforces(Layer::PidNamespace));
+    let gaps: Vec<&str> = report
+        .layers
+        .iter()
+        .filter_map(|layer| layer.gap.as_deref())
+        .collect();
+    assert_eq!(gaps.len(), 2, "{gaps:?}");
+    assert!(
+        gaps[0].contains("which files exist outside the scope"),
+        "{gaps:?}"
+    );
+}
+
+#[tokio::test]
+async fn without_namespaces_files_outside_stay_out_of_reach() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    let secret = bench.outside.join("secret");
+    for act in ["cat", "truncate -s 0", "rm -f", "ls -R"] {
+        let done = bench.sh(&format!("{act} {}", secret.display())).await;
+        assert!(!done.output.contains("the secret"), "{act}: {done:?}");
+        assert_eq!(
+            fs::read_to_string(&secret).unwrap(),
+            "the secret\n",
+            "{act}"
+        );
+    }
+    let write = bench
+        .sh(&format!("echo x > {}", bench.outside("new")))
+        .await;
+    assert!(
+        !write.succeeded() && !bench.outside.join("new").exists(),
+        "{write:?}"
+    );
+    assert_eq!(bench.sh("echo x > f && cat f").await.output, "x\n");
+}
+
+#[tokio::test]
+async fn without_namespaces_other_processes_stay_out_of_reach() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    let server = std::process::id();
+    let mut threads = vec![server.to_string()];
+    for entry in fs::read_dir("/proc/self/task").unwrap() {
+        threads.push(entry.unwrap().file_name().to_str().unwrap().to_owned());
+    }
+    for target in threads {
+        let traced = format!("import ctypes;print(ctypes.CDLL(None).ptrace(16,{target},0,0))");
+        assert_eq!(
+            bench.python(&traced).await.output,
+            "-1\n",
+            "ptrace {target}"
+        );
+        assert!(
+            !bench.sh(&format!("kill -0 {target}")).await.succeeded(),
+            "kill {target}"
+        );
+        assert!(
+            !bench
+                .sh(&format!("cat /proc/{target}/environ"))
+                .await
+                .succeeded()
+        );
+        assert!(
+            !bench
+                .sh(&format!("prlimit --pid {target} --nofile=64"))
+                .await
+                .succeeded()
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_namespaces_no_new_ones_can_be_made() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    for script in [
+        "unshare -U true",
+        "unshare -m true",
+        "mount -t tmpfs none .",
+        "chroot . true",
+    ] {
+        assert!(!bench.sh(script).await.succeeded(), "{script}");
+    }
+    let clone = "import ctypes;l=ctypes.CDLL(None,use_errno=True);print(l.syscall(56,0x10000000|17,0,0,0,0))";
+    assert_eq!(bench.python(clone).await.output, "-1\n");
+    assert!(
+        bench.sh("sh -c 'exit 0' & wait $!").await.succeeded(),
+        "ordinary processes work"
+    );
+}
+
+#[tokio::test]
+async fn without_namespaces_the_whole_tree_is_still_ended() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    let mark = unique_mark();
+    let script = format!(
+        "trap '' TERM; for i in 1 2 3 4 5; do sleep {mark} & (setsid sleep {mark} &) ; done; echo up; wait"
+    );
+    let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    assert!(processes_marked(&mark).len() >= 10);
+    command.kill();
+    patiently(command.gone()).await;
+    assert_eq!(processes_marked(&mark), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn without_namespaces_a_killed_host_leaves_nothing() {
+    let bench = Bench::without(&[Layer::Namespaces]).await;
+    let mark = unique_mark();
+    let script = format!("(setsid sleep {mark} &); echo up; sleep {mark}");
+    let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    assert!(
+        bench
+            .unconfined(&format!("kill -9 {}", bench.host.pid()))
+            .status
+            .success()
+    );
+    until_none_marked(&mark).await;
+}
+
+#[tokio::test]
+async fn each_layer_alone_still_keeps_the_secret() {
+    for layers in [
+        vec![Layer::Landlock],
+        vec![Layer::Seccomp],
+        vec![Layer::Namespaces],
+        vec![Layer::Namespaces, Layer::Seccomp],
+    ] {
+        let bench = Bench::without(&layers).await;
+        let done = bench.sh(&format!("cat {}", bench.outside("secret"))).await;
+        assert!(
+            !done.output.contains("the secret"),
+            "without {layers:?}: {done:?}"
+        );
+    }
+}

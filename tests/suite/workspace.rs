@@ -46,9 +46,64 @@ fn the_crates_and_programs_are_where_they_belong() {
     let core = package(&metadata, "ahma_core");
     assert_eq!(targets(core, "lib"), ["ahma_core"]);
     assert_eq!(targets(core, "bin"), ["ahma_mcp"]);
+    assert_eq!(
+        targets(package(&metadata, "ahma_sandbox"), "lib"),
+        ["ahma_sandbox"]
+    );
     for program in ["ahma_validate", "generate_tool_schema"] {
         assert_eq!(targets(package(&metadata, program), "bin"), [program]);
     }
+}
+
+#[test]
+fn the_sandbox_uses_the_landlock_library() {
+    let tree = cargo(&[
+        "tree",
+        "--package",
+        "ahma_sandbox",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
+    assert!(
+        tree.lines().any(|line| line.starts_with("landlock v")),
+        "{tree}"
+    );
+}
+
+/// Only the sandbox may hold unsafe code, and there only where nothing safe exists.
+#[test]
+fn unsafe_code_is_in_the_sandbox_only() {
+    let mut with_unsafe = Vec::new();
+    let mut directories = vec![repository()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                directories.push(path);
+            } else if name.ends_with(".rs")
+                && fs::read_to_string(&path).unwrap().contains("unsafe {")
+            {
+                with_unsafe.push(
+                    path.strip_prefix(repository())
+                        .unwrap()
+                        .display()
+                        .to_string(),
+                );
+            }
+        }
+    }
+    with_unsafe.retain(|path| path != "tests/suite/workspace.rs");
+    with_unsafe.sort();
+    assert_eq!(
+        with_unsafe,
+        [
+            "ahma_sandbox/src/client/connection.rs",
+            "ahma_sandbox/src/host/sys.rs"
+        ]
+    );
 }
 
 #[test]

@@ -353,6 +353,33 @@ async fn no_descriptor_of_anyone_is_inherited() {
 }
 
 #[tokio::test]
+async fn a_descriptor_leaked_into_the_host_ends_there() {
+    use std::os::fd::AsRawFd as _;
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secret.path(), "the secret\n").unwrap();
+    let leaked = std::fs::File::open(secret.path()).unwrap();
+    // Without the flag that closes it, every program this process starts inherits it.
+    rustix::io::fcntl_setfd(&leaked, rustix::io::FdFlags::empty()).unwrap();
+    let number = leaked.as_raw_fd();
+    let bench = Bench::new().await;
+    let script = format!("cat <&{number}");
+    assert!(!bench.sh(&script).await.succeeded());
+    let control = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&control.stdout), "the secret\n");
+}
+
+#[tokio::test]
+async fn a_command_leads_a_session_of_its_own() {
+    let bench = Bench::new().await;
+    let done = bench.sh("echo $(ps -o sid= -p $$) $$").await;
+    let numbers: Vec<&str> = done.output.split_whitespace().collect();
+    assert_eq!(numbers[0], numbers[1], "session and process of {done:?}");
+}
+
+#[tokio::test]
 async fn a_file_can_only_grow_to_its_limit() {
     let bench = Bench::with(|policy| policy.limits.file_bytes = 1 << 20).await;
     assert!(

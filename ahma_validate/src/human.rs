@@ -6,8 +6,8 @@ use std::ops::Range;
 use ahma_core::config::{Catalog, Fault, RejectedFile};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-/// Longer lines are cut around the fault: machine-made files can have all of it in one line.
-const LONGEST_LINE: usize = 400;
+/// Longer lines are not shown: machine-made files can have all of it in one line.
+const LONGEST_LINE: usize = 2_000;
 
 /// Prints every fault, then a summary. Colours appear on a terminal only.
 pub(crate) fn print(catalog: &Catalog) -> io::Result<()> {
@@ -22,17 +22,19 @@ pub(crate) fn print(catalog: &Catalog) -> io::Result<()> {
 
 fn render(file: &RejectedFile, fault: &Fault) -> String {
     let path = file.path.display().to_string();
-    let excerpt = Excerpt::around(&file.text, &fault.span);
     let title = Level::ERROR.primary_title(&*fault.message);
-    let mut report: Group<'_> = if file.text.is_empty() {
-        title.element(Origin::path(&*path))
-    } else {
-        title.element(
-            Snippet::source(excerpt.text)
+    let mut report: Group<'_> = match excerpt(&file.text, &fault.span) {
+        Some((line, span)) => title.element(
+            Snippet::source(line)
                 .path(&*path)
                 .line_start(fault.line)
-                .annotation(AnnotationKind::Primary.span(excerpt.span)),
-        )
+                .annotation(AnnotationKind::Primary.span(span)),
+        ),
+        None => title.element(
+            Origin::path(&*path)
+                .line(fault.line)
+                .char_column(fault.column),
+        ),
     };
     let at = format!("at {}", fault.pointer);
     if !fault.pointer.is_empty() {
@@ -45,31 +47,17 @@ fn render(file: &RejectedFile, fault: &Fault) -> String {
 }
 
 /// The line of a fault, and the fault's place in it.
-struct Excerpt<'t> {
-    text: &'t str,
-    span: Range<usize>,
-}
-
-impl<'t> Excerpt<'t> {
-    fn around(text: &'t str, span: &Range<usize>) -> Self {
-        let start = floor(text, span.start);
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..]
-            .find('\n')
-            .map_or(text.len(), |length| start + length);
-        let from = floor(text, line_start.max(start.saturating_sub(LONGEST_LINE / 2)));
-        let to = floor(text, line_end.min(start + LONGEST_LINE / 2)).max(start);
-        let end = floor(text, span.end).clamp(start, to);
-        Excerpt {
-            text: &text[from..to],
-            span: start - from..end - from,
-        }
+fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> Option<(&'t str, Range<usize>)> {
+    let start = text.floor_char_boundary(span.start);
+    let from = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let to = text[start..]
+        .find('\n')
+        .map_or(text.len(), |length| start + length);
+    if text.is_empty() || to - from > LONGEST_LINE {
+        return None;
     }
-}
-
-/// The nearest character border at or before `offset`.
-fn floor(text: &str, offset: usize) -> usize {
-    text.floor_char_boundary(offset)
+    let end = text.floor_char_boundary(span.end).clamp(start, to);
+    Some((&text[from..to], start - from..end - from))
 }
 
 fn summary(catalog: &Catalog) -> String {

@@ -29,6 +29,9 @@ fn main() -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
     };
+    for note in &sources.notes {
+        let _ = writeln!(io::stderr(), "note: {note}");
+    }
     let asked_for = sources.asked_for;
     let mut catalog = load(sources.files);
     // Neighbours of a file were loaded so that its steps find their targets, not to be judged.

@@ -1,32 +1,31 @@
 //! Which files are checked: those asked for, and beside single files their neighbours, which their
 //! sequences may call.
 
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
+use ahma_core::config::SCHEMA_FILE_NAME;
 use ahma_core::config::files::{self, Selection, SourceFile};
 
 /// Files to load, and which of them the user wants to hear about.
+#[derive(Default)]
 pub(crate) struct Sources {
     pub(crate) files: Vec<SourceFile>,
     /// In the order they were asked for.
     pub(crate) asked_for: Vec<PathBuf>,
+    /// What the user should know about the choice.
+    pub(crate) notes: Vec<String>,
+    /// Real paths of the files so far: one file can be named in several ways.
+    known: HashSet<PathBuf>,
+    directories: HashSet<PathBuf>,
 }
 
 impl Sources {
     /// Finds the files for the paths given, or for the project when none is.
     pub(crate) fn find(paths: &[PathBuf]) -> Result<Self, String> {
-        let mut sources = Sources {
-            files: Vec::new(),
-            asked_for: Vec::new(),
-        };
+        let mut sources = Sources::default();
         if paths.is_empty() {
-            let (directory, selection) = files::project_tools_directory(Path::new("."))
-                .ok_or_else(|| {
-                    "there is neither a `.ahma/tools` nor a `tools` directory here\n\
-                     hint: name files or directories, as in `ahma_validate my-tools/`"
-                        .to_owned()
-                })?;
-            sources.add_directory(&directory, selection)?;
+            sources.add_project()?;
         }
         // Directories first: a file of one of them is then known and not read again.
         for path in paths.iter().filter(|path| path.is_dir() && !is_json(path)) {
@@ -38,11 +37,36 @@ impl Sources {
         Ok(sources)
     }
 
+    fn add_project(&mut self) -> Result<(), String> {
+        let found = files::project_tools_directory(Path::new("."));
+        let (directory, selection) = found.ok_or_else(|| {
+            "there is neither a `.ahma/tools` nor a `tools` directory here\n\
+             hint: name files or directories, as in `ahma_validate my-tools/`"
+                .to_owned()
+        })?;
+        self.add_directory(&directory, selection)?;
+        let passed_over = read_directory(&directory, Selection::Every)?.len() - self.files.len();
+        if passed_over > 0 {
+            self.notes.push(format!(
+                "{passed_over} of the files in {} were passed over: in a directory of that name, \
+                 only files whose `$schema` is {SCHEMA_FILE_NAME} are tool files\n\
+                 hint: add `$schema` to them, move them to `.ahma/tools`, or name the directory: \
+                 `ahma_validate {}`",
+                normalised(&directory).display(),
+                normalised(&directory).display(),
+            ));
+        }
+        Ok(())
+    }
+
     fn add_directory(&mut self, directory: &Path, selection: Selection) -> Result<(), String> {
         for file in read_directory(directory, selection)? {
-            self.ask_for(file.path.clone());
-            self.add(file);
+            let path = file.path.clone();
+            if self.add(file) {
+                self.asked_for.push(path);
+            }
         }
+        self.directories.insert(real(directory));
         Ok(())
     }
 
@@ -51,29 +75,37 @@ impl Sources {
             return Err(format!("there is no file or directory {}", path.display()));
         }
         let path = normalised(path);
-        self.ask_for(path.clone());
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
         // In the order the server would load them, so that of two equal names the same one stays.
-        for neighbour in read_directory(directory, Selection::Every)? {
-            self.add(neighbour);
+        if self.directories.insert(real(directory)) {
+            for neighbour in read_directory(directory, Selection::Every)? {
+                self.add(neighbour);
+            }
         }
-        self.add(files::read_file(path));
+        self.add(files::read_file(path.clone()));
+        let identity = identity(&path);
+        let file = self
+            .files
+            .iter()
+            .find(|file| self::identity(&file.path) == identity);
+        if let Some(path) = file.map(|file| file.path.clone())
+            && !self.asked_for.contains(&path)
+        {
+            self.asked_for.push(path);
+        }
         Ok(())
     }
 
-    fn ask_for(&mut self, path: PathBuf) {
-        if !self.asked_for.contains(&path) {
-            self.asked_for.push(path);
-        }
-    }
-
-    fn add(&mut self, file: SourceFile) {
-        if !self.files.iter().any(|known| known.path == file.path) {
+    /// Adds a file; `false` when it is there already.
+    fn add(&mut self, file: SourceFile) -> bool {
+        let is_new = self.known.insert(identity(&file.path));
+        if is_new {
             self.files.push(file);
         }
+        is_new
     }
 }
 
@@ -88,6 +120,22 @@ fn read_directory(directory: &Path, selection: Selection) -> Result<Vec<SourceFi
         file.path = normalised(&file.path);
     }
     Ok(files)
+}
+
+/// The real path of the directory, and the name in it: a link to a file is a tool file of its own.
+fn identity(path: &Path) -> PathBuf {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => real(parent),
+        _ => real(Path::new(".")),
+    };
+    path.file_name()
+        .map_or(directory.clone(), |name| directory.join(name))
+}
+
+fn real(directory: &Path) -> PathBuf {
+    directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned())
 }
 
 /// `./x.json` and `x.json` are one file; it is shown without the dot.

@@ -11,24 +11,25 @@ use regex::Regex;
 use crate::shipped;
 
 /// Further help texts of commands whose own help leaves out options they share with others.
-const SHARED_OPTIONS: [(&str, &[&str]); 5] = [
+const SHARED_OPTIONS: [(&str, &[&str]); 6] = [
     (
-        "git --no-pager diff",
+        "git --no-pager -c core.editor=true diff",
         &["git diff --git-completion-helper-all"],
     ),
     (
-        "git --no-pager log",
+        "git --no-pager -c core.editor=true log",
         &["git rev-list -h", "git diff --git-completion-helper-all"],
     ),
     (
-        "git --no-pager show",
+        "git --no-pager -c core.editor=true show",
         &["git diff --git-completion-helper-all"],
     ),
     (
-        "git --no-pager stash show",
+        "git --no-pager -c core.editor=true stash show",
         &["git stash push -h", "git diff -h"],
     ),
-    ("cargo clippy", &["cargo check -h", "cargo fix -h"]),
+    ("cargo clippy", &["cargo check -h"]),
+    ("cargo clippy --fix", &["cargo check -h", "cargo fix -h"]),
 ];
 
 /// How a program is asked for help.
@@ -49,11 +50,15 @@ fn command_line(leaf: &LeafSpec) -> &CommandLine {
 
 /// Every flag the leaf can pass, fixed ones included.
 fn flags(leaf: &LeafSpec) -> Vec<String> {
-    let mut flags: Vec<String> = Vec::new();
+    let words = command_line(leaf).words.iter();
+    let mut flags: Vec<String> = words
+        .filter(|word| word.starts_with('-'))
+        .cloned()
+        .collect();
     for argument in &leaf.arguments {
         match &argument.delivery {
             Delivery::Flag(flag) | Delivery::File(Some(flag)) => flags.push(flag.text.clone()),
-            Delivery::Positional | Delivery::File(None) | Delivery::Stdin => {}
+            Delivery::Positional(_) | Delivery::File(None) | Delivery::Stdin => {}
         }
     }
     flags
@@ -124,6 +129,8 @@ fn help_of_leaf(line: &CommandLine) -> HashSet<String> {
     let key = words.join(" ");
     words.push(help_flag(&line.program));
     let mut found = flags_in_help(&help_of(&words));
+    // Fixed flags can belong to the program as a whole.
+    found.extend(flags_in_help(&help_of(&[&line.program, "--help"])));
     let shared = SHARED_OPTIONS.iter().filter(|(command, _)| *command == key);
     for further in shared.flat_map(|(_, further)| further.iter()) {
         let words: Vec<&str> = further.split(' ').collect();

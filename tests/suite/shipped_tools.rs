@@ -92,16 +92,73 @@ fn a_tool_that_may_be_missing_says_how_to_install_it() {
 
 #[test]
 fn looking_at_files_can_neither_write_nor_reach_the_network() {
+    for name in [
+        "rg",
+        "rg_files",
+        "rg_types",
+        "files_list",
+        "files_find",
+        "files_head",
+        "files_tail",
+        "files_count",
+        "files_diff",
+        "files_usage",
+    ] {
+        let leaf = leaf(name);
+        assert_eq!(leaf.annotations.read_only, Some(true), "{name}");
+        assert!(
+            leaf.narrowing.no_writes && leaf.narrowing.no_network,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_can_destroy_something_says_so() {
+    for name in [
+        "git_restore",
+        "git_reset",
+        "git_rm",
+        "git_mv",
+        "git_branch",
+        "git_switch",
+        "git_tag",
+        "git_rebase",
+        "git_push",
+        "git_stash_drop",
+        "git_worktree_remove",
+        "cargo_clean",
+        "cargo_fix",
+        "files_copy",
+        "files_move",
+        "python_venv",
+        "python_pip_uninstall",
+        "gh_pr_merge",
+        "gh_pr_close",
+        "gh_pr_checkout",
+    ] {
+        assert_eq!(leaf(name).annotations.destructive, Some(true), "{name}");
+    }
+}
+
+#[test]
+fn no_shipped_tool_knows_a_path_of_any_project() {
     for leaf in every_leaf() {
-        let looks = leaf.name == "rg"
-            || leaf.name.starts_with("rg_")
-            || (leaf.name.starts_with("files_") && leaf.annotations.read_only == Some(true));
-        if looks {
+        if let Action::Run(line) = &leaf.action {
+            let words = line.words.iter().chain([&line.program]);
             assert!(
-                leaf.narrowing.no_writes && leaf.narrowing.no_network,
-                "{}",
+                words.clone().all(|word| !word.contains('/')),
+                "{}: {line:?}",
                 leaf.name
             );
+        }
+        for argument in &leaf.arguments {
+            let default = argument
+                .default
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(!default.contains('/'), "{} {}", leaf.name, argument.name);
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::{EXIT_FAILURE, EXIT_USAGE};
 use crate::config::files::{self, Selection, SourceFile};
-use crate::config::{Catalog, Waiting, listed_description, load};
+use crate::config::{Catalog, LeafSpec, Waiting, listed_description, load};
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
@@ -20,8 +20,12 @@ pub(super) fn run(args: &Args) -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
     };
+    if let Some(unknown) = args.tools.iter().find(|name| !is_among(name, &sources)) {
+        let _ = writeln!(io::stderr(), "error: there is no tool file {unknown}.json");
+        return ExitCode::from(EXIT_USAGE);
+    }
     if !args.tools.is_empty() {
-        sources.retain(|source| is_wanted(&source.path, &args.tools));
+        sources.retain(|source| args.tools.iter().any(|name| is_called(&source.path, name)));
     }
     let catalog = load(sources);
     report_rejected(&catalog);
@@ -62,10 +66,17 @@ fn read_sources(args: &Args) -> Result<Vec<SourceFile>, String> {
     Ok(sources)
 }
 
-fn is_wanted(path: &Path, wanted: &[String]) -> bool {
-    path.file_stem()
-        .and_then(|stem| stem.to_str())
-        .is_some_and(|stem| wanted.iter().any(|name| name == stem))
+fn is_among(name: &str, sources: &[SourceFile]) -> bool {
+    sources.iter().any(|source| is_called(&source.path, name))
+}
+
+fn is_called(path: &Path, name: &str) -> bool {
+    path.file_stem().is_some_and(|stem| stem == name)
+}
+
+/// Whether the project here is one the leaf is meant for.
+fn fits_project(leaf: &LeafSpec) -> bool {
+    leaf.only_if.is_empty() || leaf.only_if.iter().any(|path| Path::new(path).exists())
 }
 
 fn report_rejected(catalog: &Catalog) {
@@ -84,6 +95,7 @@ fn report_rejected(catalog: &Catalog) {
 fn listing(catalog: &Catalog) -> Vec<Value> {
     catalog
         .leaves()
+        .filter(|(_, leaf)| fits_project(leaf))
         .map(|(tool, leaf)| {
             json!({
                 "name": leaf.name,

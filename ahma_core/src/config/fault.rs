@@ -5,6 +5,7 @@
 //! whether something *is* a fault.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -107,9 +108,46 @@ impl PlacedFault {
         PlacedFault {
             pointer: pointer.into(),
             mark: Mark::Value,
-            message: message.into(),
-            hint: hint.into(),
+            message: printable(&message.into()),
+            hint: hint.into().map(|hint| printable(&hint)),
         }
+    }
+}
+
+/// Text of a file that goes into a message must not steer the terminal it is printed on.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() {
+            printable.extend(letter.escape_unicode());
+        } else {
+            printable.push(letter);
+        }
+    }
+    printable
+}
+
+/// Faults of one file, and how many more there are than are kept.
+#[derive(Debug, Default)]
+pub(super) struct FaultList {
+    pub(super) faults: Vec<PlacedFault>,
+    pub(super) left_out: usize,
+}
+
+impl FaultList {
+    /// Adds faults, up to the number that is kept.
+    pub(super) fn extend(&mut self, more: impl IntoIterator<Item = PlacedFault>) {
+        for fault in more {
+            if self.faults.len() < MAX_FAULTS_PER_FILE {
+                self.faults.push(fault);
+            } else {
+                self.left_out += 1;
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.faults.is_empty()
     }
 }
 
@@ -119,7 +157,9 @@ pub(super) struct Faults {
     list: RefCell<Vec<PlacedFault>>,
     left_out: Cell<usize>,
     /// Objects, by pointer, with the field that was most likely meant by a misspelt one.
-    misspelt: RefCell<Vec<(String, String)>>,
+    misspelt: RefCell<HashSet<(String, String)>>,
+    /// Regular expressions of the file so far.
+    patterns: Cell<usize>,
 }
 
 impl Faults {
@@ -127,21 +167,24 @@ impl Faults {
     /// reported as missing too.
     pub(super) fn note_misspelt(&self, place: &Place<'_>, field: &str) {
         let entry = (place.pointer(), field.to_owned());
-        self.misspelt.borrow_mut().push(entry);
+        self.misspelt.borrow_mut().insert(entry);
     }
 
     /// Whether `field` of the object at `place` is there under a misspelt name.
     pub(super) fn is_misspelt(&self, place: &Place<'_>, field: &str) -> bool {
         let misspelt = self.misspelt.borrow();
-        let pointer = || place.pointer();
-        misspelt
-            .iter()
-            .any(|(object, meant)| meant == field && *object == pointer())
+        !misspelt.is_empty() && misspelt.contains(&(place.pointer(), field.to_owned()))
+    }
+
+    /// Counts a regular expression; how many there are now.
+    pub(super) fn count_pattern(&self) -> usize {
+        self.patterns.set(self.patterns.get() + 1);
+        self.patterns.get()
     }
 
     /// Reports a fault of the value at `place`.
     pub(super) fn add(&self, place: &Place<'_>, message: impl Into<String>) {
-        self.push(place, Mark::Value, message.into(), None);
+        self.push(place, Mark::Value, &message.into(), None);
     }
 
     /// Reports a fault of the value at `place`, with advice.
@@ -151,7 +194,7 @@ impl Faults {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
-        self.push(place, Mark::Value, message.into(), Some(hint.into()));
+        self.push(place, Mark::Value, &message.into(), Some(&hint.into()));
     }
 
     /// Reports a fault of the key at `place`, with advice.
@@ -161,10 +204,10 @@ impl Faults {
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
-        self.push(place, Mark::Key, message.into(), hint.into());
+        self.push(place, Mark::Key, &message.into(), hint.into().as_deref());
     }
 
-    fn push(&self, place: &Place<'_>, mark: Mark, message: String, hint: Option<String>) {
+    fn push(&self, place: &Place<'_>, mark: Mark, message: &str, hint: Option<&str>) {
         let mut list = self.list.borrow_mut();
         if list.len() >= MAX_FAULTS_PER_FILE {
             self.left_out.set(self.left_out.get() + 1);
@@ -173,27 +216,17 @@ impl Faults {
         list.push(PlacedFault {
             pointer: place.pointer(),
             mark,
-            message,
-            hint,
+            message: printable(message),
+            hint: hint.map(printable),
         });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.list.borrow().is_empty()
-    }
-
-    /// The faults, with one more line when some were left out.
-    pub(super) fn into_list(self) -> Vec<PlacedFault> {
-        let mut list = self.list.into_inner();
-        let left_out = self.left_out.get();
-        if left_out > 0 {
-            list.push(PlacedFault::at(
-                "",
-                format!("{left_out} more faults in this file are not listed"),
-                "correct the ones above first".to_owned(),
-            ));
+    /// The faults, and how many more there were.
+    pub(super) fn into_list(self) -> FaultList {
+        FaultList {
+            faults: self.list.into_inner(),
+            left_out: self.left_out.get(),
         }
-        list
     }
 }
 
@@ -216,10 +249,6 @@ mod tests {
             faults.add(&Place::ROOT, "again");
         }
         let list = faults.into_list();
-        assert_eq!(list.len(), MAX_FAULTS_PER_FILE + 1);
-        assert_eq!(
-            list[MAX_FAULTS_PER_FILE].message,
-            "7 more faults in this file are not listed"
-        );
+        assert_eq!((list.faults.len(), list.left_out), (MAX_FAULTS_PER_FILE, 7));
     }
 }

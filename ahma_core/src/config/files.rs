@@ -5,6 +5,8 @@ use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::schema::SCHEMA_FILE_NAME;
 use super::text::MAX_FILE_BYTES;
 
@@ -44,14 +46,7 @@ pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<
     )]
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        let is_hidden = path
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
-        if !is_hidden
-            && path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-        {
+        if is_tool_file_name(&path) {
             paths.push(path);
         }
     }
@@ -61,6 +56,13 @@ pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<
         files.retain(names_our_schema);
     }
     Ok(files)
+}
+
+/// Whether a file of this name is one to read: hidden files are other programs' business, and the
+/// schema is no tool.
+fn is_tool_file_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".json") && !name.starts_with(b".") && name != SCHEMA_FILE_NAME.as_bytes()
 }
 
 /// Reads one file. Anything but a regular file of reasonable size is a fault: a pipe or a device
@@ -118,13 +120,22 @@ fn kind_of(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// Looks for the schema's name in the bytes, so that a file with broken JSON still counts as ours.
+/// Whether `$schema` names our schema. A file with broken JSON counts as ours when it mentions it, so
+/// that its author is told.
 fn names_our_schema(file: &SourceFile) -> bool {
-    file.content.as_ref().is_ok_and(|bytes| {
-        bytes
-            .windows(SCHEMA_FILE_NAME.len())
-            .any(|window| window == SCHEMA_FILE_NAME.as_bytes())
-    })
+    let Ok(bytes) = &file.content else {
+        return false;
+    };
+    let document: Result<Value, _> = serde_json::from_slice(bytes);
+    match document {
+        Ok(document) => document["$schema"]
+            .as_str()
+            .is_some_and(|schema| schema.rsplit('/').next() == Some(SCHEMA_FILE_NAME)),
+        Err(_) => {
+            let name = SCHEMA_FILE_NAME.as_bytes();
+            bytes.windows(name.len()).any(|window| window == name)
+        }
+    }
 }
 
 /// The tools directory of a project: `.ahma/tools`, else `tools`, which has a common name and is

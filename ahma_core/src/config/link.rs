@@ -1,217 +1,153 @@
 //! What only all files together can tell: names taken twice, targets of steps, cycles.
 //!
-//! Of two files with the same tool name the first one stays. A file whose steps lead nowhere is
-//! rejected, which can leave steps of other files without a target; so the check goes on until
-//! nothing more falls.
+//! Of two files with the same tool name the first one stays. A file whose steps lead nowhere falls,
+//! which can leave steps of other files without a target; so the check goes on until nothing more
+//! falls. Files with faults of their own offer nothing, but are told everything that is wrong with
+//! them.
 
 mod cycles;
+mod steps;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::fault::PlacedFault;
+use self::steps::Offer;
+use super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
 use super::load::{Catalog, Judged, RejectedFile};
 use super::names::BUILT_IN_TOOLS;
 use super::spec::{Action, LeafSpec, StepSpec, ToolSpec};
-use super::suggest::nearest;
 use super::text;
-use super::values::check_arguments;
 
 /// Checks the files against each other.
 pub(super) fn link(judged: Vec<Judged>) -> Catalog {
-    let mut linker = Linker::default();
-    for (order, file) in judged.into_iter().enumerate() {
-        match file {
-            Judged::Accepted { text, tool } => {
-                linker.accepted.push(Candidate { order, text, tool });
-            }
-            Judged::Rejected { file, claimed } => linker.reject(order, file, claimed),
+    let mut linker = Linker { files: judged };
+    let told_by_themselves: Vec<bool> = linker.files.iter().map(|file| !file.stands()).collect();
+    linker.check_names();
+    let mut steps_checked = vec![false; linker.files.len()];
+    while linker.check_steps_of_standing(&mut steps_checked) | linker.check_cycles() {}
+    for (index, faulty) in told_by_themselves.into_iter().enumerate() {
+        if faulty && !steps_checked[index] {
+            linker.check_steps_of_fallen(index);
         }
     }
-    linker.reject_taken_names();
-    while linker.reject_bad_steps() | linker.reject_cycles() {}
     linker.finish()
 }
 
-/// A file that is right so far.
-struct Candidate {
-    order: usize,
-    text: String,
-    tool: ToolSpec,
+struct Linker {
+    files: Vec<Judged>,
 }
 
-#[derive(Default)]
-struct Linker {
-    accepted: Vec<Candidate>,
-    rejected: Vec<(usize, RejectedFile)>,
-    /// Names that rejected files would have offered.
-    lost_names: HashMap<String, PathBuf>,
+impl Judged {
+    /// Whether the file is right so far.
+    fn stands(&self) -> bool {
+        self.faults.is_empty() && self.unreadable.is_none() && self.tool.is_some()
+    }
+
+    fn leaves(&self) -> &[LeafSpec] {
+        self.tool
+            .as_ref()
+            .map(|tool| tool.leaves.as_slice())
+            .unwrap_or_default()
+    }
 }
 
 impl Linker {
-    fn reject(&mut self, order: usize, file: RejectedFile, claimed: Vec<String>) {
-        for name in claimed {
-            self.lost_names
-                .entry(name)
-                .or_insert_with(|| file.path.clone());
+    fn check_names(&mut self) {
+        let mut owners: HashMap<String, (usize, String)> = HashMap::new();
+        for index in 0..self.files.len() {
+            let mut taken: HashMap<String, (usize, String)> = HashMap::new();
+            let mut faults = Vec::new();
+            for leaf in self.files[index].leaves() {
+                let owner = owners.get(&leaf.name).or_else(|| taken.get(&leaf.name));
+                if BUILT_IN_TOOLS.contains(&leaf.name.as_str()) {
+                    faults.push(PlacedFault::at(
+                        name_place(leaf),
+                        format!("`{}` is the name of a built-in tool", leaf.name),
+                        "choose another name".to_owned(),
+                    ));
+                } else if let Some((owner, first)) = owner {
+                    // Looking up the other place takes time; nobody reads more of these.
+                    if faults.len() == MAX_FAULTS_PER_FILE {
+                        break;
+                    }
+                    faults.push(taken_name(leaf, &self.files[*owner], first));
+                } else {
+                    taken.insert(leaf.name.clone(), (index, name_place(leaf)));
+                }
+            }
+            self.files[index].faults.extend(faults);
+            // A file that falls offers nothing, so it takes no name from a later one.
+            if self.files[index].stands() {
+                owners.extend(taken);
+            }
         }
-        self.rejected.push((order, file));
     }
 
-    /// Moves every file with a fault to the rejected ones. `faults` runs parallel to `accepted`.
-    fn reject_faulty(&mut self, faults: Vec<Vec<PlacedFault>>) -> bool {
-        let mut any = false;
-        let candidates = std::mem::take(&mut self.accepted);
-        for (candidate, faults) in candidates.into_iter().zip(faults) {
-            if faults.is_empty() {
-                self.accepted.push(candidate);
-                continue;
+    fn check_steps_of_standing(&mut self, checked: &mut [bool]) -> bool {
+        let offer = Offer::of(&self.files);
+        let mut found = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            if let (true, Some(tool)) = (file.stands(), &file.tool) {
+                let faults = offer.faults_of(tool);
+                if !faults.is_empty() {
+                    found.push((index, faults));
+                }
             }
-            any = true;
-            let Candidate { order, text, tool } = candidate;
-            let claimed = tool.leaves.into_iter().map(|leaf| leaf.name).collect();
-            let faults = text::locate(&text, faults);
-            let path = tool.source;
-            self.reject(order, RejectedFile { path, text, faults }, claimed);
+        }
+        drop(offer);
+        for (index, faults) in &mut found {
+            checked[*index] = true;
+            self.files[*index].faults.extend(std::mem::take(faults));
+        }
+        !found.is_empty()
+    }
+
+    /// Its own tools count as there: they will be, once the file is corrected.
+    fn check_steps_of_fallen(&mut self, index: usize) {
+        let Some(tool) = &self.files[index].tool else {
+            return;
+        };
+        let mut offer = Offer::of(&self.files);
+        offer.add(tool);
+        let faults = offer.faults_of(tool);
+        drop(offer);
+        self.files[index].faults.extend(faults);
+    }
+
+    fn check_cycles(&mut self) -> bool {
+        let standing: Vec<usize> = (0..self.files.len())
+            .filter(|index| self.files[*index].stands())
+            .collect();
+        let tools = standing
+            .iter()
+            .filter_map(|index| self.files[*index].tool.as_ref());
+        let found = cycles::find(tools);
+        let mut any = false;
+        for (index, faults) in standing.into_iter().zip(found) {
+            any |= !faults.is_empty();
+            self.files[index].faults.extend(faults);
         }
         any
     }
 
-    fn reject_taken_names(&mut self) {
-        let mut owners: HashMap<&str, (&Candidate, &LeafSpec)> = HashMap::new();
-        let mut faults = Vec::with_capacity(self.accepted.len());
-        for candidate in &self.accepted {
-            let mut of_file = Vec::new();
-            let mut own: HashMap<&str, (&Candidate, &LeafSpec)> = HashMap::new();
-            for leaf in &candidate.tool.leaves {
-                let name = leaf.name.as_str();
-                if BUILT_IN_TOOLS.contains(&name) {
-                    of_file.push(PlacedFault::at(
-                        name_place(leaf),
-                        format!("`{name}` is the name of a built-in tool"),
-                        "choose another name".to_owned(),
-                    ));
-                } else if let Some((owner, first)) = owners.get(name).or_else(|| own.get(name)) {
-                    of_file.push(taken_name(leaf, owner, first));
-                } else {
-                    own.insert(name, (candidate, leaf));
+    fn finish(self) -> Catalog {
+        let mut catalog = Catalog::default();
+        for file in self.files {
+            let stands = file.stands();
+            match file.tool {
+                Some(tool) if stands => catalog.tools.push(tool),
+                _ => {
+                    let mut faults = text::locate(&file.text, file.faults);
+                    faults.extend(file.unreadable);
+                    catalog.rejected.push(RejectedFile {
+                        path: file.path,
+                        text: file.text,
+                        faults,
+                    });
                 }
             }
-            // A file that falls here offers nothing, so it takes no name from a later one.
-            if of_file.is_empty() {
-                owners.extend(own);
-            }
-            faults.push(of_file);
         }
-        drop(owners);
-        self.reject_faulty(faults);
-    }
-
-    fn reject_bad_steps(&mut self) -> bool {
-        let directory = self.directory();
-        let faults = self
-            .accepted
-            .iter()
-            .map(|candidate| {
-                steps_of(&candidate.tool)
-                    .flat_map(|(_, step)| self.step_faults(step, &directory))
-                    .collect()
-            })
-            .collect();
-        drop(directory);
-        self.reject_faulty(faults)
-    }
-
-    fn reject_cycles(&mut self) -> bool {
-        let found = cycles::find(self.accepted.iter().map(|candidate| &candidate.tool));
-        self.reject_faulty(found)
-    }
-
-    /// Every leaf that is right so far, by name.
-    fn directory(&self) -> HashMap<&str, &LeafSpec> {
-        self.accepted
-            .iter()
-            .flat_map(|candidate| &candidate.tool.leaves)
-            .map(|leaf| (leaf.name.as_str(), leaf))
-            .collect()
-    }
-
-    fn step_faults(
-        &self,
-        step: &StepSpec,
-        directory: &HashMap<&str, &LeafSpec>,
-    ) -> Vec<PlacedFault> {
-        if BUILT_IN_TOOLS.contains(&step.target.as_str()) {
-            return Vec::new();
-        }
-        let Some(leaf) = directory.get(step.target.as_str()) else {
-            let (message, hint) = self.missing_target(&step.target, directory);
-            return vec![PlacedFault::at(step.pointer.as_str(), message, hint)];
-        };
-        check_arguments(leaf, &step.args)
-            .into_iter()
-            .map(|fault| {
-                let pointer = if step.args.contains_key(&fault.argument) {
-                    let key = fault.argument.replace('~', "~0").replace('/', "~1");
-                    format!("{}/args/{key}", step.pointer)
-                } else {
-                    step.pointer.clone()
-                };
-                let message = format!("the call of `{}` is wrong: {}", leaf.name, fault.message);
-                PlacedFault::at(pointer, message, fault.hint)
-            })
-            .collect()
-    }
-
-    fn missing_target(
-        &self,
-        target: &str,
-        directory: &HashMap<&str, &LeafSpec>,
-    ) -> (String, String) {
-        let off = self.accepted.iter().find(|candidate| {
-            candidate
-                .tool
-                .disabled
-                .iter()
-                .any(|disabled| disabled == target)
-        });
-        if let Some(candidate) = off {
-            let file = candidate.tool.source.display();
-            return (
-                format!("the step calls `{target}`, which {file} disables"),
-                "enable it, or remove the step".to_owned(),
-            );
-        }
-        if let Some(path) = self.lost_names.get(target) {
-            return (
-                format!(
-                    "the step calls `{target}`, but {} was rejected",
-                    path.display()
-                ),
-                "correct that file first".to_owned(),
-            );
-        }
-        let known = directory.keys().copied().chain(BUILT_IN_TOOLS);
-        let hint = nearest(target, known).map_or_else(
-            || "name a tool by `tool` and, where it has some, its `subcommand`".to_owned(),
-            |name| format!("did you mean `{name}`?"),
-        );
-        (
-            format!("the step calls `{target}`, which does not exist"),
-            hint,
-        )
-    }
-
-    fn finish(mut self) -> Catalog {
-        self.rejected.sort_by_key(|(order, _)| *order);
-        Catalog {
-            tools: self
-                .accepted
-                .into_iter()
-                .map(|candidate| candidate.tool)
-                .collect(),
-            rejected: self.rejected.into_iter().map(|(_, file)| file).collect(),
-        }
+        catalog
     }
 }
 
@@ -231,10 +167,9 @@ fn name_place(leaf: &LeafSpec) -> String {
     format!("{}/name", leaf.pointer)
 }
 
-fn taken_name(leaf: &LeafSpec, owner: &Candidate, first: &LeafSpec) -> PlacedFault {
-    let place = name_place(first);
-    let line = text::line_of(&owner.text, &place);
-    let file: &Path = &owner.tool.source;
+fn taken_name(leaf: &LeafSpec, owner: &Judged, first: &str) -> PlacedFault {
+    let line = text::line_of(&owner.text, first);
+    let file: &Path = &owner.path;
     PlacedFault::at(
         name_place(leaf),
         format!(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::decode::decode;
-use super::fault::{Fault, Faults};
+use super::fault::{Fault, FaultList, Faults};
 use super::files::SourceFile;
 use super::link;
 use super::raw::RawToolFile;
@@ -46,16 +46,15 @@ pub fn load(sources: Vec<SourceFile>) -> Catalog {
 }
 
 /// A file judged alone.
-pub(super) enum Judged {
-    Accepted {
-        text: String,
-        tool: ToolSpec,
-    },
-    Rejected {
-        file: RejectedFile,
-        /// Names of the tools it would have offered, as far as they could be made out.
-        claimed: Vec<String>,
-    },
+pub(super) struct Judged {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    /// What the file says, as far as it could be made out; to be used only without faults.
+    pub(super) tool: Option<ToolSpec>,
+    /// What is wrong with it, by pointer.
+    pub(super) faults: FaultList,
+    /// What is wrong with it when there is no JSON to point into.
+    pub(super) unreadable: Option<Fault>,
 }
 
 fn judge(source: SourceFile) -> Judged {
@@ -64,40 +63,41 @@ fn judge(source: SourceFile) -> Judged {
         Ok(bytes) => bytes,
         Err(fault) => {
             let fault = text::whole_file_fault(fault.message, &fault.hint);
-            return rejected(path, String::new(), vec![*fault], Vec::new());
+            return unreadable(path, String::new(), *fault);
         }
     };
     let text = match text::decode_utf8(&bytes) {
         Ok(text) => text.to_owned(),
         Err(fault) => {
             let excerpt = bytes.get(..text::MAX_FILE_BYTES).unwrap_or(&bytes);
-            let excerpt = String::from_utf8_lossy(excerpt).into_owned();
-            return rejected(path, excerpt, vec![*fault], Vec::new());
+            return unreadable(path, String::from_utf8_lossy(excerpt).into_owned(), *fault);
         }
     };
     let faults = Faults::default();
     let tree = match text::parse(&text, &faults) {
         Ok(tree) => tree,
         Err(fault) => {
-            let fault = vec![*fault];
-            return rejected(path, text, fault, Vec::new());
+            let fault = *fault;
+            return unreadable(path, text, fault);
         }
     };
     let tool = decode::<RawToolFile>(&tree, &faults).map(|raw| resolve(&raw, &path, &faults));
     drop(tree);
-    match tool {
-        Some(tool) if faults.is_empty() => Judged::Accepted { text, tool },
-        tool => {
-            let claimed = tool
-                .map(|tool| tool.leaves.into_iter().map(|leaf| leaf.name).collect())
-                .unwrap_or_default();
-            let faults = text::locate(&text, faults.into_list());
-            rejected(path, text, faults, claimed)
-        }
+    Judged {
+        path,
+        text,
+        tool,
+        faults: faults.into_list(),
+        unreadable: None,
     }
 }
 
-fn rejected(path: PathBuf, text: String, faults: Vec<Fault>, claimed: Vec<String>) -> Judged {
-    let file = RejectedFile { path, text, faults };
-    Judged::Rejected { file, claimed }
+fn unreadable(path: PathBuf, text: String, fault: Fault) -> Judged {
+    Judged {
+        path,
+        text,
+        tool: None,
+        faults: FaultList::default(),
+        unreadable: Some(fault),
+    }
 }

@@ -15,6 +15,7 @@ mod describe;
 mod fault;
 mod given;
 mod input_schema;
+mod limits;
 mod link;
 mod load;
 mod names;
@@ -33,7 +34,7 @@ pub use names::{BUILT_IN_TOOLS, MAX_NAME_LENGTH};
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
 pub use spec::{
     Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag, LeafSpec,
-    Narrowing, ScalarKind, ScalarSpec, Sequence, StepSpec, ToolSpec, ValueSpec,
+    Narrowing, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolSpec, ValueSpec,
 };
 pub use text::MAX_FILE_BYTES;
 pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, find_argument};

@@ -80,90 +80,48 @@ pub(super) fn join(parent: &str, subcommand: &str) -> String {
 /// Whether a command could change which code a program loads by this variable, or which of the
 /// server's own settings it sees. The kernel sandbox holds either way; this keeps surprises out.
 pub(super) fn is_dangerous_variable(name: &str) -> bool {
-    const PREFIXES: [&str; 8] = [
+    const PREFIXES: [&str; 10] = [
         "LD_",
         "DYLD_",
         "BASH_FUNC_",
         "GIT_CONFIG",
-        "npm_config_",
-        "NPM_CONFIG_",
+        "GIT_TRACE",
+        "CARGO_BUILD_",
+        "CARGO_ALIAS_",
         "AHMA_",
         "XDG_",
+        "RUSTC",
     ];
-    const EXACT: [&str; 62] = [
+    #[rustfmt::skip]
+    const EXACT: &[&str] = &[
         // Shells
-        "BASH_ENV",
-        "ENV",
-        "SHELLOPTS",
-        "BASHOPTS",
-        "PS4",
-        "PROMPT_COMMAND",
-        "IFS",
-        "ZDOTDIR",
+        "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "ZDOTDIR",
         "SHELL",
         // Where programs and private files are found: the server decides
-        "PATH",
-        "HOME",
-        "TMPDIR",
-        "TMP",
-        "TEMP",
-        "USER",
-        "LOGNAME",
+        "PATH", "HOME", "TMPDIR", "TMP", "TEMP", "USER", "LOGNAME", "CARGO_HOME", "RUSTUP_HOME",
+        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
         // Interpreters
-        "PYTHONSTARTUP",
-        "PYTHONPATH",
-        "PYTHONHOME",
-        "PYTHONUSERBASE",
-        "PYTHONBREAKPOINT",
-        "PYTHONINSPECT",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "NODE_REPL_EXTERNAL_MODULE",
-        "PERL5LIB",
-        "PERL5OPT",
-        "PERLLIB",
-        "PERL5DB",
-        "RUBYLIB",
-        "RUBYOPT",
-        "JAVA_TOOL_OPTIONS",
-        "_JAVA_OPTIONS",
-        "JDK_JAVA_OPTIONS",
-        "CLASSPATH",
-        "LUA_INIT",
-        "LUA_PATH",
-        "LUA_CPATH",
+        "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONBREAKPOINT",
+        "PYTHONINSPECT", "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_EXTERNAL_MODULE", "PERL5LIB",
+        "PERL5OPT", "PERLLIB", "PERL5DB", "RUBYLIB", "RUBYOPT", "JAVA_TOOL_OPTIONS",
+        "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "LUA_INIT", "LUA_PATH", "LUA_CPATH",
         // Programs started on the side
-        "GIT_SSH",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_PAGER",
-        "GIT_EDITOR",
-        "GIT_SEQUENCE_EDITOR",
-        "GIT_ASKPASS",
-        "GIT_EXEC_PATH",
-        "GIT_TEMPLATE_DIR",
-        "EDITOR",
-        "VISUAL",
-        "PAGER",
-        "MANPAGER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "BROWSER",
-        "SSH_ASKPASS",
-        "SUDO_ASKPASS",
-        "RUSTC_WRAPPER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        // Configuration and modules loaded by libraries and tools
-        "RIPGREP_CONFIG_PATH",
-        "MAKEFILES",
-        "GCONV_PATH",
-        "OPENSSL_CONF",
-        "OPENSSL_ENGINES",
+        "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+        "GIT_ASKPASS", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "EDITOR", "VISUAL", "PAGER",
+        "MANPAGER", "GH_PAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "SSH_ASKPASS", "SUDO_ASKPASS",
+        "RUSTDOC", "CC", "CXX", "LD", "AR",
+        // Options, configuration and modules that name code
+        "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "RUSTFLAGS", "RUSTDOCFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS", "CARGO_ENCODED_RUSTDOCFLAGS", "RIPGREP_CONFIG_PATH",
+        "GCONV_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES",
     ];
     EXACT.contains(&name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        // npm reads its settings in any case.
+        || name.to_ascii_lowercase().starts_with("npm_config_")
         || (name.starts_with("GIT_") && name.ends_with("_COMMAND"))
         || (name.starts_with("CARGO_TARGET_")
-            && (name.ends_with("_RUNNER") || name.ends_with("_LINKER")))
+            && ["_RUNNER", "_LINKER", "_RUSTFLAGS"].iter().any(|end| name.ends_with(end)))
 }
 
 #[cfg(test)]
@@ -183,6 +141,9 @@ mod tests {
             "GIT_PROXY_COMMAND",
             "GIT_CONFIG_GLOBAL",
             "RIPGREP_CONFIG_PATH",
+            "MAKEFLAGS",
+            "Npm_Config_script_shell",
+            "RUSTFLAGS",
             "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
             "PATH",
             "HOME",
@@ -197,7 +158,6 @@ mod tests {
             "RUST_BACKTRACE",
             "CI",
             "NO_COLOR",
-            "RUSTFLAGS",
             "GIT_AUTHOR_NAME",
             "LANG",
         ] {

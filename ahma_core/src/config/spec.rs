@@ -74,7 +74,7 @@ pub struct CommandLine {
     pub words: Vec<String>,
     /// Positional arguments come before the options.
     pub positionals_first: bool,
-    /// `--` is put before the positional arguments.
+    /// `--` is put before the positional arguments, when there are any.
     pub end_of_options: bool,
 }
 
@@ -216,11 +216,31 @@ pub enum Delivery {
     /// Behind a flag, once per value.
     Flag(Flag),
     /// As a word of its own.
-    Positional,
+    Positional(Separator),
     /// Written to a private file whose path goes behind the flag, or stands alone as a positional.
     File(Option<Flag>),
     /// As the standard input.
     Stdin,
+}
+
+impl Delivery {
+    /// Whether a value is a word of its own, which a program could take for a flag.
+    pub fn is_a_word(&self) -> bool {
+        match self {
+            Delivery::Positional(_) => true,
+            Delivery::Flag(flag) => !flag.joined,
+            Delivery::File(_) | Delivery::Stdin => false,
+        }
+    }
+}
+
+/// What stands before a positional argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Separator {
+    /// Nothing.
+    None,
+    /// `--`, when the argument is given.
+    Dashes,
 }
 
 /// A flag and how its value is written.

@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::fault::{Fault, Faults, Mark, Place, PlacedFault};
+use super::fault::{Fault, FaultList, Faults, Mark, Place, PlacedFault};
 
 /// A tool file is written by people; a larger one is a mistake, or an attack on memory.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -112,9 +112,13 @@ fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
     let mut in_string = false;
     let mut escaped = false;
     for (offset, byte) in text.bytes().enumerate() {
+        if !in_string && byte == b'/' {
+            // A comment, or rubbish: the parser says so, and quotes behind it mean nothing.
+            return Ok(());
+        }
         if byte < 0x20 && (in_string || !matches!(byte, b'\n' | b'\r' | b'\t')) {
             let (message, hint) = match (in_string, byte) {
-                (true, b'\n') => (
+                (true, b'\n' | b'\r') => (
                     "the string is not closed at the end of the line".to_owned(),
                     "close it with a double quote, or write a line break as `\\n`",
                 ),
@@ -152,7 +156,9 @@ fn syntax_advice(kind: &ParseErrorKind) -> (String, &'static str) {
             "JSON has no comments; put the text into `description`"
         }
         ParseErrorKind::TrailingCommasNotAllowed => "remove the comma after the last element",
-        ParseErrorKind::ExpectedComma => "put a comma between the two elements",
+        ParseErrorKind::ExpectedComma => {
+            "put a comma between the two elements, or correct the value before this place"
+        }
         ParseErrorKind::UnterminatedObject | ParseErrorKind::UnterminatedArray => {
             "the file ends, or a closing bracket is missing, before this is complete"
         }
@@ -223,12 +229,10 @@ fn report_repeated_keys(object: &Object<'_>, place: &Place<'_>, faults: &Faults)
     if seen.len() == object.properties.len() {
         return;
     }
-    let mut reported: Vec<&str> = Vec::new();
     for member in &object.properties {
         let key = member.name.as_str();
         let count = seen.get(key).copied().unwrap_or_default();
-        if count > 1 && !reported.contains(&key) {
-            reported.push(key);
+        if count > 1 && seen.insert(key, 0).is_some() {
             faults.add_to_key(
                 &place.key(key),
                 format!("the key `{key}` stands {count} times in this object"),
@@ -240,13 +244,20 @@ fn report_repeated_keys(object: &Object<'_>, place: &Place<'_>, faults: &Faults)
 
 /// Gives faults their line, column and span by looking the pointers up in the text again. Runs only
 /// when there is something to report.
-pub(super) fn locate(text: &str, faults: Vec<PlacedFault>) -> Vec<Fault> {
+pub(super) fn locate(text: &str, list: FaultList) -> Vec<Fault> {
     let tree = parse_tree(text).ok();
-    let mut located: Vec<Fault> = faults
+    let mut located: Vec<Fault> = list
+        .faults
         .into_iter()
         .map(|fault| located(text, tree.as_ref(), fault))
         .collect();
     located.sort_by_key(|fault| fault.span.start);
+    if list.left_out > 0 {
+        located.push(*whole_file_fault(
+            format!("{} more faults in this file are not listed", list.left_out),
+            "correct the ones above first",
+        ));
+    }
     located
 }
 

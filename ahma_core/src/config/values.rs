@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::raw::bounds;
-use super::spec::{ArgumentSpec, LeafSpec, ScalarKind, ScalarSpec, ValueSpec};
+use super::spec::{ArgumentSpec, Delivery, LeafSpec, ScalarKind, ScalarSpec, Separator, ValueSpec};
 use super::suggest::nearest;
 
 /// Parameters of every leaf that steer the call and are never passed on to the command.
@@ -36,6 +36,15 @@ impl ArgumentFault {
 
 /// Everything that is wrong with the arguments of a call of `leaf`.
 pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<ArgumentFault> {
+    check_call(&leaf.name, &leaf.arguments, given)
+}
+
+/// The same for any tool, by its name and the arguments it takes.
+pub(super) fn check_call(
+    tool: &str,
+    arguments: &[ArgumentSpec],
+    given: &Map<String, Value>,
+) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
     for (name, value) in given {
         if META_PARAMETERS.contains(&name.as_str()) {
@@ -44,36 +53,112 @@ pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<Argum
             }
             continue;
         }
-        match find_argument(leaf, name) {
+        let found = arguments.iter().find(|argument| is_called(argument, name));
+        match found {
+            None => faults.push(unknown_argument(tool, arguments, name)),
+            Some(argument) if *name != argument.name && given.contains_key(&argument.name) => {
+                let message = format!(
+                    "`{name}` is another name of `{}`, which is given too",
+                    argument.name
+                );
+                faults.push(ArgumentFault::new(name, message, None));
+            }
             Some(argument) => {
-                if name != &argument.name && given.contains_key(&argument.name) {
-                    let message = format!(
-                        "`{name}` is another name of `{}`, which is given too",
-                        argument.name
-                    );
-                    faults.push(ArgumentFault::new(name, message, None));
-                } else if let Err(message) = check_value(&argument.values, value) {
-                    faults.push(ArgumentFault::new(name, message, None));
-                } else if argument.required && value.as_array().is_some_and(Vec::is_empty) {
-                    let message = "at least one element is required".to_owned();
-                    faults.push(ArgumentFault::new(name, message, None));
+                if let Err(message) = check_argument(argument, value) {
+                    faults.push(ArgumentFault::new(
+                        name,
+                        message,
+                        argument.description.clone(),
+                    ));
                 }
             }
-            None => faults.push(unknown_argument(leaf, name)),
         }
     }
-    for argument in leaf.arguments.iter().filter(|argument| argument.required) {
-        let by_alias = argument
-            .alias
-            .as_ref()
-            .is_some_and(|alias| given.contains_key(alias));
-        if !given.contains_key(&argument.name) && !by_alias {
+    for argument in arguments.iter().filter(|argument| argument.required) {
+        if !given.keys().any(|name| is_called(argument, name)) {
             let message = format!("the argument `{}` is required", argument.name);
             let hint = argument.description.clone();
             faults.push(ArgumentFault::new(&argument.name, message, hint));
         }
     }
+    faults.extend(sliding_positional(arguments, given));
     faults
+}
+
+/// The argument a caller means by `name`.
+pub fn find_argument<'l>(leaf: &'l LeafSpec, name: &str) -> Option<&'l ArgumentSpec> {
+    leaf.arguments
+        .iter()
+        .find(|argument| is_called(argument, name))
+}
+
+fn is_called(argument: &ArgumentSpec, name: &str) -> bool {
+    argument.name == name || argument.alias.as_deref() == Some(name)
+}
+
+/// An empty array says nothing, so it counts as not given.
+fn is_given(argument: &ArgumentSpec, given: &Map<String, Value>) -> bool {
+    given.iter().any(|(name, value)| {
+        is_called(argument, name) && value.as_array().is_none_or(|elements| !elements.is_empty())
+    })
+}
+
+/// A positional argument whose predecessor is left out would take its place on the command line,
+/// unless `--` stands between them.
+fn sliding_positional(
+    arguments: &[ArgumentSpec],
+    given: &Map<String, Value>,
+) -> Option<ArgumentFault> {
+    let mut left_out: Option<&ArgumentSpec> = None;
+    for argument in arguments {
+        let Delivery::Positional(separator) = &argument.delivery else {
+            continue;
+        };
+        if *separator == Separator::Dashes {
+            left_out = None;
+        }
+        if is_given(argument, given) {
+            if let Some(before) = left_out {
+                let message = format!(
+                    "`{}` needs `{}`, which stands before it on the command line",
+                    argument.name, before.name
+                );
+                let hint = Some(format!("give `{}` too", before.name));
+                return Some(ArgumentFault::new(&argument.name, message, hint));
+            }
+        } else if !argument.required && argument.default.is_none() {
+            left_out = Some(argument);
+        }
+    }
+    None
+}
+
+/// Checks the value of one argument: its type and limits, and that it cannot be read as a flag.
+pub(super) fn check_argument(argument: &ArgumentSpec, value: &Value) -> Result<(), String> {
+    check_value(&argument.values, value)?;
+    if argument.required && value.as_array().is_some_and(Vec::is_empty) {
+        return Err("at least one element is required".to_owned());
+    }
+    if argument.allow_dash || !argument.delivery.is_a_word() {
+        return Ok(());
+    }
+    let elements = value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice);
+    match elements.iter().find(|element| begins_with_dash(element)) {
+        Some(element) => Err(format!(
+            "{element} begins with `-` and could be read as a flag"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn begins_with_dash(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.starts_with('-'),
+        Value::Number(number) => number.as_f64().is_some_and(f64::is_sign_negative),
+        _ => false,
+    }
 }
 
 fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
@@ -84,9 +169,7 @@ fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
             EXECUTION_MODES.map(|mode| format!("{mode:?}")).join(", ")
         )),
         "timeout_seconds" => {
-            let seconds = value
-                .as_u64()
-                .and_then(|seconds| u32::try_from(seconds).ok());
+            let seconds = whole(value).and_then(|seconds| u32::try_from(seconds).ok());
             let range = bounds::TIMEOUT_SECONDS;
             if seconds.is_some_and(|seconds| range.contains(&seconds)) {
                 return Ok(());
@@ -101,26 +184,21 @@ fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
     }
 }
 
-/// The argument a caller means by `name`.
-pub fn find_argument<'l>(leaf: &'l LeafSpec, name: &str) -> Option<&'l ArgumentSpec> {
-    leaf.arguments
-        .iter()
-        .find(|argument| argument.name == name || argument.alias.as_deref() == Some(name))
-}
-
-fn unknown_argument(leaf: &LeafSpec, name: &str) -> ArgumentFault {
-    let known: Vec<&str> = leaf
-        .arguments
+fn unknown_argument(tool: &str, arguments: &[ArgumentSpec], name: &str) -> ArgumentFault {
+    let known: Vec<&str> = arguments
         .iter()
         .map(|argument| argument.name.as_str())
         .chain(META_PARAMETERS)
         .collect();
     let hint = nearest(name, known.iter().copied()).map_or_else(
-        || format!("arguments of `{}`: {}", leaf.name, known.join(", ")),
+        || format!("arguments of `{tool}`: {}", known.join(", ")),
         |right| format!("did you mean `{right}`?"),
     );
-    let message = format!("`{}` has no argument `{name}`", leaf.name);
-    ArgumentFault::new(name, message, Some(hint))
+    ArgumentFault::new(
+        name,
+        format!("`{tool}` has no argument `{name}`"),
+        Some(hint),
+    )
 }
 
 /// Checks one value, and says what would have been right.
@@ -189,10 +267,24 @@ pub(super) fn kind_name(kind: ScalarKind) -> &'static str {
 
 /// JSON knows one kind of number: 2.0 is a whole number.
 fn is_whole(value: &Value) -> bool {
-    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|float| float.fract() == 0.0)
+    whole(value).is_some()
+}
+
+fn whole(value: &Value) -> Option<i128> {
+    let exact = value
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| value.as_u64().map(i128::from));
+    exact.or_else(|| {
+        let float = value
+            .as_f64()
+            .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
+        #[expect(clippy::cast_possible_truncation, reason = "whole and below 1e15")]
+        Some(float as i128)
+    })
 }
 
 /// Equality in which 2 and 2.0 are the same number.
-fn same(left: &Value, right: &Value) -> bool {
+pub(super) fn same(left: &Value, right: &Value) -> bool {
     left == right || matches!((left.as_f64(), right.as_f64()), (Some(l), Some(r)) if l == r)
 }

@@ -1,6 +1,6 @@
 //! How each kind of argument reaches the command.
 
-use ahma_core::config::{Action, ArgumentSpec, Delivery, Flag, ScalarKind, ValueSpec};
+use ahma_core::config::{Action, ArgumentSpec, Delivery, Flag, ScalarKind, Separator, ValueSpec};
 use serde_json::{Value, json};
 
 use crate::leaves_of;
@@ -88,25 +88,61 @@ fn types_limits_and_formats_are_kept() {
 
 #[test]
 fn positionals_follow_the_options_unless_the_file_says_otherwise() {
-    let tool = |first: bool| {
-        json!({ "name": "t", "description": "T.", "command": "t", "positional_args_first": first,
-                "end_of_options": true,
-                "options": [{ "name": "o", "type": "boolean" }],
-                "positional_args": [{ "name": "p", "type": "string", "allow_dash": true }] })
-    };
     for first in [false, true] {
-        let leaf = leaves_of(&tool(first)).remove(0);
+        let leaf = leaves_of(&json!({
+            "name": "t", "description": "T.", "command": "t", "positional_args_first": first,
+            "options": [{ "name": "o", "type": "boolean" }],
+            "positional_args": [{ "name": "p", "type": "string", "allow_dash": true }]
+        }))
+        .remove(0);
         let Action::Run(line) = &leaf.action else {
             panic!("{leaf:?}")
         };
-        assert_eq!((line.positionals_first, line.end_of_options), (first, true));
+        assert_eq!(
+            (line.positionals_first, line.end_of_options),
+            (first, false)
+        );
         let names: Vec<_> = leaf
             .arguments
             .iter()
             .map(|argument| argument.name.as_str())
             .collect();
         assert_eq!(names, ["o", "p"]);
-        assert_eq!(leaf.arguments[1].delivery, Delivery::Positional);
+        assert_eq!(
+            leaf.arguments[1].delivery,
+            Delivery::Positional(Separator::None)
+        );
         assert!(leaf.arguments[1].allow_dash);
     }
+}
+
+#[test]
+fn dashes_can_stand_before_all_positionals_or_before_one() {
+    let leaf = leaves_of(&json!({
+        "name": "t", "description": "T.", "command": "t", "end_of_options": true,
+        "positional_args": [{ "name": "p", "type": "string" }]
+    }))
+    .remove(0);
+    let Action::Run(line) = &leaf.action else {
+        panic!("{leaf:?}")
+    };
+    assert!(line.end_of_options);
+    let leaf = leaves_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "positional_args": [{ "name": "revisions", "type": "array" },
+                            { "name": "paths", "type": "array", "end_of_options": true }]
+    }))
+    .remove(0);
+    let deliveries: Vec<_> = leaf
+        .arguments
+        .iter()
+        .map(|argument| &argument.delivery)
+        .collect();
+    assert_eq!(
+        deliveries,
+        [
+            &Delivery::Positional(Separator::None),
+            &Delivery::Positional(Separator::Dashes)
+        ]
+    );
 }

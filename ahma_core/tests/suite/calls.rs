@@ -40,7 +40,7 @@ fn messages(arguments: &serde_json::Map<String, Value>) -> Vec<String> {
 fn a_correct_call_has_no_fault() {
     let call = json!({
         "level": 9, "mode": "fast", "q": true, "tag": "v12", "ratio": 0.5, "ids": [1, 2.0],
-        "working_directory": "src", "execution_mode": "sync", "timeout_seconds": 5
+        "working_directory": "src", "execution_mode": "sync", "timeout_seconds": 5.0
     });
     assert_eq!(faults(&call), Vec::<String>::new());
 }
@@ -136,4 +136,84 @@ fn a_required_array_needs_an_element() {
     let faults = check_arguments(&leaf, call.as_object().unwrap());
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].message, "at least one element is required");
+}
+
+#[test]
+fn a_value_that_could_be_read_as_a_flag_is_refused() {
+    let leaf = leaves_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "options": [
+            { "name": "joined", "type": "string" },
+            { "name": "apart", "type": "string", "flag": "-a" },
+            { "name": "number", "type": "integer", "flag": "-n" }
+        ],
+        "positional_args": [
+            { "name": "words", "type": "array" },
+            { "name": "free", "type": "array", "allow_dash": true, "end_of_options": true }
+        ]
+    }))
+    .remove(0);
+    let check = |call: &Value| -> Vec<String> {
+        let faults = check_arguments(&leaf, call.as_object().unwrap());
+        faults.into_iter().map(|fault| fault.message).collect()
+    };
+    assert_eq!(
+        check(&json!({ "joined": "-x", "free": ["-x"] })),
+        Vec::<String>::new()
+    );
+    let refused = |value: &str| {
+        vec![format!(
+            "{value} begins with `-` and could be read as a flag"
+        )]
+    };
+    assert_eq!(check(&json!({ "apart": "-x" })), refused("\"-x\""));
+    assert_eq!(check(&json!({ "number": -3 })), refused("-3"));
+    assert_eq!(
+        check(&json!({ "words": ["a", "--output=x"] })),
+        refused("\"--output=x\"")
+    );
+}
+
+#[test]
+fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
+    let leaf = leaves_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "positional_args": [
+            { "name": "upstream", "type": "string" },
+            { "name": "branch", "type": "string" },
+            { "name": "paths", "type": "array", "end_of_options": true }
+        ]
+    }))
+    .remove(0);
+    let check = |call: &Value| check_arguments(&leaf, call.as_object().unwrap());
+    for right in [
+        json!({}),
+        json!({ "upstream": "main" }),
+        json!({ "upstream": "main", "branch": "b" }),
+        json!({ "paths": ["a"] }),
+        json!({ "upstream": "main", "paths": ["a"] }),
+    ] {
+        assert_eq!(check(&right), [], "{right}");
+    }
+    let faults = check(&json!({ "branch": "b" }));
+    assert_eq!(faults.len(), 1);
+    assert_eq!(
+        faults[0].message,
+        "`branch` needs `upstream`, which stands before it on the command line"
+    );
+}
+
+#[test]
+fn an_empty_array_counts_as_not_given() {
+    let leaf = leaves_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "positional_args": [{ "name": "a", "type": "array" }, { "name": "b", "type": "string" }]
+    }))
+    .remove(0);
+    let faults = check_arguments(&leaf, json!({ "a": [], "b": "x" }).as_object().unwrap());
+    assert_eq!(faults.len(), 1);
+    assert_eq!(
+        faults[0].message,
+        "`b` needs `a`, which stands before it on the command line"
+    );
 }

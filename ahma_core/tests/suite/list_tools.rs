@@ -77,7 +77,9 @@ fn tools_selects_files_by_name() {
         "--tools",
         "make,rg",
     ];
-    let finished = Workspace::new().run(AHMA_MCP, &args);
+    let workspace = Workspace::new();
+    workspace.write("Makefile", "");
+    let finished = workspace.run(AHMA_MCP, &args);
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
     let mut first_parts: Vec<&str> = names(&document)
         .iter()
@@ -106,4 +108,38 @@ fn an_unknown_mode_is_bad_usage() {
             .code,
         2
     );
+}
+
+#[test]
+fn a_tool_file_that_does_not_exist_is_bad_usage() {
+    let workspace = Workspace::new();
+    workspace.write("t/say.json", ECHO);
+    let args = [
+        "--mode",
+        "list-tools",
+        "--tools-dir",
+        "t",
+        "--tools",
+        "say,nosuch",
+    ];
+    let finished = workspace.run(AHMA_MCP, &args);
+    assert_eq!(finished.code, 2);
+    assert_eq!(
+        finished.stderr,
+        "error: there is no tool file nosuch.json\n"
+    );
+}
+
+#[test]
+fn a_tool_for_another_kind_of_project_is_not_listed() {
+    let workspace = Workspace::new();
+    let rust_only = ECHO.replacen('{', r#"{ "only_if": ["Cargo.toml", "rust/Cargo.toml"],"#, 1);
+    workspace.write("t/say.json", rust_only);
+    let list = || {
+        let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools-dir", "t"]);
+        serde_json::from_str::<Value>(&finished.stdout).unwrap()
+    };
+    assert_eq!(names(&list()), Vec::<&str>::new());
+    workspace.write("rust/Cargo.toml", "");
+    assert_eq!(names(&list()), ["say"]);
 }

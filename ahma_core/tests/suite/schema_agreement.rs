@@ -1,5 +1,6 @@
 //! The published schema and the loader judge alike: what the loader accepts the schema accepts, and
-//! what it rejects the schema rejects, but for rules that a schema cannot say.
+//! what it rejects the schema rejects, but for the rules listed here. They are beyond a schema, or
+//! would need conditional schemas, whose messages in an editor help nobody.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,11 +11,15 @@ use ahma_tests::{fixtures, shipped_tools, stem};
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// Broken fixtures that the schema cannot reject, by the reason why.
-const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
+/// Broken fixtures that the schema accepts, by the reason why.
+const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
     (
         "a schema sees parsed values, not repeated keys",
-        &["duplicate-key", "duplicate-key-in-env"],
+        &[
+            "duplicate-key",
+            "duplicate-key-in-env",
+            "wrong-first-of-two-equal-keys",
+        ],
     ),
     (
         "content of texts: characters, command lines, paths, expressions, meaning of names",
@@ -34,6 +39,12 @@ const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
             "nul-in-fixed-args",
             "only-if-outside",
             "step-skip-path-outside",
+            "env-sets-makeflags",
+            "env-sets-rustflags",
+            "flag-of-dashes-only",
+            "pattern-clients-do-not-understand",
+            "pattern-too-large",
+            "pattern-too-long",
         ],
     ),
     (
@@ -60,15 +71,30 @@ const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
             "step-naming-nothing",
             "step-without-tool",
             "value-style-on-a-boolean",
+            "command-beside-a-sequence",
+            "default-beginning-with-a-dash",
+            "end-of-options-on-a-sequence",
+            "end-of-options-on-an-option",
+            "enum-value-beginning-with-a-dash",
+            "enum-value-beyond-the-maximum",
+            "file-content-as-a-path",
+            "options-behind-dashes",
+            "step-always-skipped",
+            "stdin-with-a-flag",
         ],
     ),
     (
-        "uniqueness across elements",
+        "counts and uniqueness across elements",
         &[
             "alias-taken",
             "duplicate-option",
             "required-positional-behind-an-optional-one",
             "two-arguments-on-stdin",
+            "too-many-allowed-values",
+            "too-many-arguments",
+            "too-many-patterns",
+            "too-many-steps",
+            "too-many-tools",
         ],
     ),
     (
@@ -88,6 +114,10 @@ const BEYOND_A_SCHEMA: [(&str, &[&str]); 6] = [
             "step-to-nowhere",
             "step-with-an-unknown-argument",
             "step-without-a-required-argument",
+            "step-naming-a-group",
+            "step-with-a-flag-as-value",
+            "step-with-a-misspelt-shell-argument",
+            "step-with-a-sliding-positional",
         ],
     ),
 ];
@@ -121,9 +151,9 @@ fn both_accept_every_good_fixture_and_every_shipped_tool() {
 }
 
 #[test]
-fn both_reject_every_broken_fixture_but_those_beyond_a_schema() {
+fn both_reject_every_broken_fixture_but_those_left_to_the_loader() {
     let validator = validator();
-    let mut expected: Vec<&str> = BEYOND_A_SCHEMA
+    let mut expected: Vec<&str> = LEFT_TO_THE_LOADER
         .iter()
         .flat_map(|(_, names)| names.iter().copied())
         .collect();

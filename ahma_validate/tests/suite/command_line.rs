@@ -81,8 +81,13 @@ fn in_the_common_directory_only_files_naming_our_schema_count() {
     let ours = GOOD.replacen('{', r#"{ "$schema": "../docs/mtdf.schema.json","#, 1);
     workspace.write("tools/ours.json", &ours);
     workspace.write("tools/ours-but-broken.json", ours.replace("echo", ""));
+    workspace.write("tools/ours-but-no-json.json", &ours[..ours.len() - 3]);
+    workspace.write("tools/mentions.json", r#"{"a": "see mtdf.schema.json"}"#);
+    workspace.write("tools/mtdf.schema.json", "{}");
     let finished = workspace.run(AHMA_VALIDATE, &["--format", "json"]);
     assert_eq!(finished.code, 1);
+    let note = "note: 2 of the files in tools were passed over";
+    assert!(finished.stderr.starts_with(note), "{}", finished.stderr);
     insta::assert_snapshot!(finished.stdout);
 }
 
@@ -95,4 +100,41 @@ fn a_directory_without_tool_files_is_no_error() {
         (finished.code, finished.stdout.as_str()),
         (0, "0 files good, offering 0 tools\n")
     );
+}
+
+#[test]
+fn one_file_named_in_two_ways_is_one_file() {
+    let workspace = Workspace::new();
+    let path = workspace.write("tools/a.json", GOOD);
+    let args = ["tools", "./tools/a.json", path.to_str().unwrap()];
+    let finished = workspace.run(AHMA_VALIDATE, &args);
+    assert_eq!(
+        (finished.code, finished.stdout.as_str()),
+        (0, "1 file good, offering 1 tool\n")
+    );
+}
+
+#[test]
+fn a_fault_far_into_a_line_is_shown_at_its_column() {
+    let workspace = Workspace::new();
+    for (filler, shows_line) in [(300, true), (5_000, false)] {
+        let text = GOOD
+            .replace("A demo.", &"x".repeat(filler))
+            .replace("echo\"", "echo\", \"q\": 1");
+        workspace.write("x.json", text);
+        let column = GOOD.len() - " }".len() + filler - "A demo.".len() + ", ".len() + 1;
+        let finished = workspace.run(AHMA_VALIDATE, &["x.json"]);
+        let place = format!("x.json:1:{column}\n");
+        assert!(
+            finished.stdout.contains(&place),
+            "{place}{}",
+            finished.stdout
+        );
+        assert_eq!(
+            finished.stdout.contains("^^^"),
+            shows_line,
+            "{}",
+            finished.stdout
+        );
+    }
 }

@@ -87,3 +87,41 @@ fn a_single_file_may_call_its_neighbours_and_they_are_not_judged() {
     assert_eq!(finished.stdout, "1 file good, offering 1 tool\n");
     assert_eq!(finished.code, 0);
 }
+
+#[test]
+fn a_file_with_faults_of_its_own_is_told_about_its_steps_and_names_too() {
+    let workspace = Workspace::new();
+    let text = sequence("status", "nope").replace("A flow.", "");
+    workspace.write("tools/a.json", text);
+    insta::assert_snapshot!(workspace.run(AHMA_VALIDATE, &["tools"]).stdout);
+}
+
+#[test]
+fn a_thousand_bad_steps_are_counted_not_listed() {
+    let workspace = Workspace::new();
+    let steps: Vec<String> = (0..90)
+        .map(|step| format!(r#"{{"tool":"no{step}"}}"#))
+        .collect();
+    let flow = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","description":"F.","sequence":[{}]}}"#,
+            steps.join(",")
+        )
+    };
+    let flows: Vec<String> = (0..20)
+        .map(|flow_number| flow(&format!("f{flow_number}")))
+        .collect();
+    let text = format!(
+        r#"{{"name":"t","description":"T.","command":"t","subcommand":[{}]}}"#,
+        flows.join(",")
+    );
+    workspace.write("tools/a.json", text);
+    let finished = workspace.run(AHMA_VALIDATE, &["tools"]);
+    assert!(
+        finished
+            .stdout
+            .ends_with("1 file rejected for 100 faults\n"),
+        "{}",
+        finished.stdout.len()
+    );
+}

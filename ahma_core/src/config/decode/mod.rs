@@ -83,7 +83,7 @@ impl<'de> Node<'de, '_> {
         let (name, advice) = expected.words();
         let message = format!("expected {name}, found {}", described(self.value));
         let hint = if matches!(self.value, Value::NullKeyword(_)) {
-            "`null` is not a value here; leave the field out"
+            "`null` is not a value here; write one, or leave the field out where it is optional"
         } else {
             advice
         };
@@ -92,7 +92,7 @@ impl<'de> Node<'de, '_> {
     }
 
     fn too_large<T>(&self, number: &str) -> Result<T, DecodeError> {
-        let message = format!("the number {number} is too large");
+        let message = format!("the number {number} is out of range");
         self.faults
             .add_with_hint(self.place, message, "use a number of ordinary size");
         Err(DecodeError::Reported)
@@ -112,6 +112,7 @@ impl<'de> Node<'de, '_> {
                 #[expect(clippy::cast_possible_truncation, reason = "whole and below 1e15")]
                 Ok(float as i128)
             }
+            Ok(float) if float.fract() == 0.0 || !float.is_finite() => self.too_large(number.value),
             _ => self.mismatch(Expected::WholeNumber),
         }
     }
@@ -305,7 +306,10 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
                     format!("unknown field `{key}`"),
                     hint,
                 );
-            } else if !known.iter().any(|earlier| earlier.name.as_str() == key) {
+            } else if let Some(earlier) = known.iter_mut().find(|it| it.name.as_str() == key) {
+                // A repeated key has been reported at its last place; so that one counts.
+                *earlier = property;
+            } else {
                 known.push(property);
             }
         }

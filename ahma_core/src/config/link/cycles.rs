@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::super::fault::PlacedFault;
+use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
 use super::super::spec::{StepSpec, ToolSpec};
 use super::steps_of;
 
@@ -19,6 +19,7 @@ pub(super) fn find<'t>(tools: impl Iterator<Item = &'t ToolSpec> + Clone) -> Vec
                     let way_back = calls.way(&step.target, &leaf.name)?;
                     Some(fault(&leaf.name, step, &way_back))
                 })
+                .take(MAX_FAULTS_PER_FILE)
                 .collect()
         })
         .collect()
@@ -44,7 +45,10 @@ impl<'t> Calls<'t> {
     fn new(tools: impl Iterator<Item = &'t ToolSpec>) -> Self {
         let mut edges: HashMap<&str, Vec<&str>> = HashMap::new();
         for (leaf, step) in tools.flat_map(steps_of) {
-            edges.entry(&leaf.name).or_default().push(&step.target);
+            let targets = edges.entry(&leaf.name).or_default();
+            if !targets.contains(&step.target.as_str()) {
+                targets.push(&step.target);
+            }
         }
         let mut calls = Calls { edges };
         calls.drop_dead_ends();

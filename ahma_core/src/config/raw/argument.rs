@@ -66,6 +66,11 @@ pub(crate) struct RawArgument {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(crate) allow_dash: Given<bool>,
+    /// `true` puts `--` before this positional argument, when it is given: what follows cannot be
+    /// read as a flag, nor as one of the arguments before it. Positional arguments only.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) end_of_options: Given<bool>,
     /// `true`: the value is written to a private file, and the path of that file is passed.
     #[serde(default)]
     #[schemars(extend("default" = false))]

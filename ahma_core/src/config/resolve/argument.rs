@@ -1,16 +1,14 @@
 //! Options and positional arguments: names, types, limits and defaults.
 
-use regex::Regex;
-use serde_json::Value;
-
 use super::super::fault::Place;
 use super::super::given::Given;
+use super::super::limits;
 use super::super::names::argument_name_fault;
 use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
 use super::super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};
-use super::super::values::{META_PARAMETERS, check_value};
+use super::super::values::{META_PARAMETERS, check_argument};
 use super::checks::Checks;
-use super::delivery;
+use super::{delivery, scalar};
 
 /// Where an argument stands on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +28,10 @@ pub(super) fn resolve_arguments(
         arguments: Vec::new(),
         names: Vec::new(),
     };
+    let count = raw.options.elements().len() + raw.positional_args.elements().len();
+    if checks.too_many(count, limits::ARGUMENTS_PER_LEAF, "arguments", place) {
+        return Vec::new();
+    }
     resolved.take(raw.options, Position::Option, &place.key("options"));
     resolved.take(
         raw.positional_args,
@@ -89,21 +91,21 @@ impl Resolved<'_> {
         self.claim(&raw.alias, &place.key("alias"));
         self.checks.required(&raw.kind, place, "type");
         let values = self.values(raw, position, place);
-        let required = raw.required.copied().unwrap_or_default();
-        let default = raw.default.value().cloned();
-        if let Some(default) = &default {
-            self.check_default(default, values.as_ref(), required, &place.key("default"));
-        }
-        ArgumentSpec {
+        let argument = ArgumentSpec {
             delivery: self.delivery(raw, &name, position, place),
             name,
             alias: raw.alias.value().cloned(),
             description: raw.description.value().cloned(),
-            values: values.unwrap_or(ValueSpec::Boolean),
-            required,
-            default,
+            values: values.clone().unwrap_or(ValueSpec::Boolean),
+            required: raw.required.copied().unwrap_or_default(),
+            default: raw.default.value().cloned(),
             allow_dash: raw.allow_dash.copied().unwrap_or_default(),
+        };
+        // Without a type nothing can be said about its values.
+        if values.is_some() {
+            self.check_own_values(&argument, place);
         }
+        argument
     }
 
     /// Checks a name and takes it, so that no other argument of the leaf can have it.
@@ -130,26 +132,30 @@ impl Resolved<'_> {
         }
     }
 
-    fn check_default(
-        &self,
-        default: &Value,
-        values: Option<&ValueSpec>,
-        required: bool,
-        place: &Place<'_>,
-    ) {
-        if required {
-            self.checks.faults.add_with_hint(
-                place,
-                "a required argument never uses its `default`",
-                "remove `default`, or `required`",
-            );
+    /// The values the file itself names must be ones a caller could give.
+    fn check_own_values(&self, argument: &ArgumentSpec, place: &Place<'_>) {
+        let faults = self.checks.faults;
+        let at = place.key("default");
+        if argument.required && argument.default.is_some() {
+            let message = "a required argument never uses its `default`";
+            faults.add_with_hint(&at, message, "remove `default`, or `required`");
         }
-        if let Some(Err(message)) = values.map(|values| check_value(values, default)) {
-            self.checks.faults.add_with_hint(
-                place,
+        let check = |value| check_argument(argument, value).err();
+        if let Some(message) = argument.default.as_ref().and_then(check) {
+            faults.add_with_hint(
+                &at,
                 format!("the default does not fit the argument: {message}"),
                 "correct the default, or the type and limits of the argument",
             );
+        }
+        let ValueSpec::One(scalar) = &argument.values else {
+            return;
+        };
+        for (index, value) in scalar.allowed.iter().enumerate() {
+            if let Some(message) = check_argument(argument, value).err() {
+                let hint = "set `allow_dash` when the command takes such a value";
+                faults.add_with_hint(&place.key("enum").index(index), message, hint);
+            }
         }
     }
 
@@ -162,13 +168,18 @@ impl Resolved<'_> {
     ) -> Option<ValueSpec> {
         let kind = raw.kind.copied()?;
         self.refuse_misplaced(raw, kind, place);
-        let limits = |kind: ScalarKind| ScalarSpec {
-            kind,
-            allowed: self.allowed(&raw.allowed, kind, &place.key("enum")),
-            minimum: raw.minimum.copied(),
-            maximum: raw.maximum.copied(),
-            pattern: self.pattern(&raw.pattern, &place.key("pattern")),
-            is_path: raw.format.copied() == Some(ValueFormat::Path),
+        let limits = |kind: ScalarKind| {
+            let mut limits = ScalarSpec {
+                kind,
+                allowed: Vec::new(),
+                minimum: raw.minimum.copied(),
+                maximum: raw.maximum.copied(),
+                pattern: scalar::pattern(&raw.pattern, &place.key("pattern"), self.checks),
+                is_path: raw.format.copied() == Some(ValueFormat::Path),
+            };
+            let at = place.key("enum");
+            limits.allowed = scalar::allowed_values(&raw.allowed, &limits, &at, self.checks);
+            limits
         };
         if let (Some(minimum), Some(maximum)) = (raw.minimum.copied(), raw.maximum.copied())
             && minimum > maximum
@@ -211,14 +222,17 @@ impl Resolved<'_> {
             self.checks
                 .misplaced("format", "items of type `string`", place);
         }
-        ScalarSpec {
+        let mut limits = ScalarSpec {
             kind,
-            allowed: self.allowed(&raw.allowed, kind, &place.key("enum")),
+            allowed: Vec::new(),
             minimum: None,
             maximum: None,
             pattern: None,
             is_path: raw.format.copied() == Some(ValueFormat::Path),
-        }
+        };
+        let at = place.key("enum");
+        limits.allowed = scalar::allowed_values(&raw.allowed, &limits, &at, self.checks);
+        limits
     }
 
     /// Fields that mean nothing for the type at hand.
@@ -284,58 +298,6 @@ impl Resolved<'_> {
         for (field, present, fits, where_it_belongs) in rules {
             if present && !fits {
                 self.checks.misplaced(field, where_it_belongs, place);
-            }
-        }
-    }
-
-    fn allowed(&self, list: &List<Value>, kind: ScalarKind, place: &Place<'_>) -> Vec<Value> {
-        self.checks.not_empty(list, place);
-        let any_of_kind = ValueSpec::One(ScalarSpec {
-            kind,
-            allowed: Vec::new(),
-            minimum: None,
-            maximum: None,
-            pattern: None,
-            is_path: false,
-        });
-        let mut allowed: Vec<Value> = Vec::new();
-        for (index, given) in list.elements().iter().enumerate() {
-            let Given::Is(value) = given else { continue };
-            let at = place.index(index);
-            if let Err(message) = check_value(&any_of_kind, value) {
-                let hint = "every value listed must have the type of the argument";
-                self.checks.faults.add_with_hint(&at, message, hint);
-            } else if allowed.contains(value) {
-                self.checks.faults.add_with_hint(
-                    &at,
-                    format!("{value} stands twice in the list"),
-                    "keep one of them",
-                );
-            } else {
-                allowed.push(value.clone());
-            }
-        }
-        allowed
-    }
-
-    fn pattern(&self, given: &Given<String>, place: &Place<'_>) -> Option<Regex> {
-        let text = given.value()?;
-        match Regex::new(text) {
-            Ok(pattern) => Some(pattern),
-            Err(error) => {
-                // The last line of the library's message is the verdict; the rest draws a picture.
-                let verdict = error.to_string();
-                let verdict = verdict.lines().last().unwrap_or_default();
-                self.checks.faults.add_with_hint(
-                    place,
-                    format!(
-                        "the regular expression is not valid: {}",
-                        verdict.trim_start_matches("error: ")
-                    ),
-                    "look-around and back-references are not supported; escape brackets meant \
-                     literally with `\\\\`",
-                );
-                None
             }
         }
     }

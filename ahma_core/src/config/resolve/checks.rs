@@ -136,4 +136,23 @@ impl<'f> Checks<'f> {
             format!("`{field}` is for {where_it_belongs}"),
         );
     }
+
+    /// Reports that there is more of something than a file may hold.
+    pub(super) fn too_many(
+        &self,
+        count: usize,
+        most: usize,
+        what: &str,
+        place: &Place<'_>,
+    ) -> bool {
+        let too_many = count > most;
+        if too_many {
+            self.faults.add_with_hint(
+                place,
+                format!("there are {count} {what}; at most {most} are allowed"),
+                "split it up, or leave out what nobody needs",
+            );
+        }
+        too_many
+    }
 }

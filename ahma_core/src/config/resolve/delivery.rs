@@ -3,7 +3,7 @@
 use super::super::fault::Place;
 use super::super::given::Given;
 use super::super::raw::{RawArgument, ValueStyle};
-use super::super::spec::{Delivery, Flag};
+use super::super::spec::{Delivery, Flag, Separator};
 use super::argument::Position;
 use super::checks::Checks;
 
@@ -23,10 +23,14 @@ pub(super) fn resolve(
         return Delivery::Stdin;
     }
     if position == Position::Positional {
+        let separator = match raw.end_of_options.copied() {
+            Some(true) => Separator::Dashes,
+            _ => Separator::None,
+        };
         return if by_file {
             Delivery::File(None)
         } else {
-            Delivery::Positional
+            Delivery::Positional(separator)
         };
     }
     let own_flag = own_flag.unwrap_or_else(|| format!("--{name}"));
@@ -61,8 +65,36 @@ fn refuse_contradictions(
                 checks.misplaced(field, "options; a positional argument has no flag", place);
             }
         }
-    } else if raw.file_flag.is_present() && raw.file_arg.copied() != Some(true) {
-        checks.misplaced("file_flag", "options with `\"file_arg\": true`", place);
+    } else {
+        if raw.file_flag.is_present() && raw.file_arg.copied() != Some(true) {
+            checks.misplaced("file_flag", "options with `\"file_arg\": true`", place);
+        }
+        if raw.end_of_options.is_present() {
+            checks.misplaced("end_of_options", "positional arguments", place);
+        }
+    }
+    if raw.file_arg.copied() == Some(true) && raw.format.is_present() {
+        checks.misplaced(
+            "format",
+            "values that are paths; this one is the content of a file",
+            place,
+        );
+    }
+    if raw.stdin.copied() == Some(true) {
+        for (field, present) in [
+            ("flag", raw.flag.is_present()),
+            ("value_style", raw.value_style.is_present()),
+            ("allow_dash", raw.allow_dash.is_present()),
+            ("end_of_options", raw.end_of_options.is_present()),
+        ] {
+            if present {
+                checks.misplaced(
+                    field,
+                    "arguments on the command line; this one is read from stdin",
+                    place,
+                );
+            }
+        }
     }
     if raw.stdin.copied() == Some(true) && raw.file_arg.copied() == Some(true) {
         checks.misplaced(
@@ -75,8 +107,8 @@ fn refuse_contradictions(
 
 fn flag(given: &Given<String>, place: &Place<'_>, checks: Checks<'_>) -> Option<String> {
     let flag = given.value()?;
-    let well_formed = flag.len() > 1
-        && flag.starts_with('-')
+    let well_formed = flag.starts_with('-')
+        && flag.contains(|letter: char| letter != '-')
         && !flag.contains(|letter: char| letter.is_whitespace() || letter == '=');
     if !well_formed {
         checks.faults.add_with_hint(

@@ -8,6 +8,7 @@ mod availability;
 mod checks;
 mod delivery;
 mod inherit;
+mod scalar;
 mod sequence;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use super::describe;
 use super::fault::{Faults, Place};
 use super::given::Given;
 use super::input_schema;
+use super::limits;
 use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
 use super::raw::{Level, RawToolFile};
 use super::spec::{Action, CommandLine, LeafSpec, ToolSpec};
@@ -114,6 +116,14 @@ impl Resolver<'_> {
             }
         }
         let list = place.key("subcommand");
+        let so_far = self.tool.leaves.len() + self.tool.disabled.len();
+        let count = so_far + raw.subcommand.elements().len();
+        if self
+            .checks
+            .too_many(count, limits::LEAVES_PER_FILE, "tools in this file", &list)
+        {
+            return;
+        }
         for (index, given) in raw.subcommand.elements().iter().enumerate() {
             let Given::Is(subcommand) = given else {
                 continue;
@@ -170,6 +180,7 @@ impl Resolver<'_> {
             );
             Action::Sequence(steps)
         } else {
+            self.refuse_options_behind_dashes(raw, place);
             Action::Run(CommandLine {
                 program: inherited.command.clone(),
                 words: inherited.words.clone(),
@@ -209,6 +220,23 @@ impl Resolver<'_> {
         });
     }
 
+    fn refuse_options_behind_dashes(&self, raw: Level<'_>, place: &Place<'_>) {
+        let first = raw.positional_args_first.copied() == Some(true);
+        let dashes = raw.end_of_options.copied() == Some(true)
+            || raw.positional_args.elements().iter().any(|given| {
+                given
+                    .value()
+                    .is_some_and(|raw| raw.end_of_options.copied() == Some(true))
+            });
+        if first && dashes {
+            self.checks.faults.add_to_key(
+                &place.key("positional_args_first"),
+                "the options would stand behind `--`, where they are no options any more",
+                "remove `positional_args_first` or `end_of_options`".to_owned(),
+            );
+        }
+    }
+
     /// The parts of a name can be right one by one and too long together.
     fn check_full_name(&self, start: Start<'_>, place: &Place<'_>) {
         let length = start.name.chars().count();
@@ -230,6 +258,11 @@ impl Resolver<'_> {
             ("options", raw.options.is_present()),
             ("positional_args", raw.positional_args.is_present()),
             ("fixed_args", raw.fixed_args.is_present()),
+            (
+                "positional_args_first",
+                raw.positional_args_first.is_present(),
+            ),
+            ("end_of_options", raw.end_of_options.is_present()),
         ] {
             if present {
                 self.checks.faults.add_to_key(

@@ -3,6 +3,7 @@
 
 use super::super::fault::Place;
 use super::super::given::Given;
+use super::super::limits;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawStep};
 use super::super::spec::{Sequence, StepSpec};
@@ -36,7 +37,16 @@ pub(super) fn resolve_steps(
             "set `\"command\": \"sequence\"`, or move the sequence into a subcommand".to_owned(),
         );
     }
+    if !start.is_tool && raw.sequence.is_present() && raw.command.is_present() {
+        checks.faults.add_to_key(
+            &place.key("command"),
+            "`command` has no effect beside `sequence`",
+            "remove one of the two".to_owned(),
+        );
+    }
     checks.not_empty(raw.sequence, &list);
+    let count = raw.sequence.elements().len();
+    checks.too_many(count, limits::STEPS_PER_SEQUENCE, "steps", &list);
     let mut steps = Vec::with_capacity(raw.sequence.elements().len());
     for (index, given) in raw.sequence.elements().iter().enumerate() {
         if let Given::Is(step) = given {
@@ -69,14 +79,15 @@ fn resolve_step(
             "add the `subcommand` of this tool that the step calls",
         );
     }
-    let tool = tool
-        .or_else(|| enclosing.map(str::to_owned))
-        .unwrap_or_default();
-    let target = match subcommand {
-        Some(subcommand) => subcommand
+    refuse_double_condition(raw, place, checks);
+    let names_something = raw.tool.is_present() || raw.subcommand.is_present();
+    let target = match (tool.or_else(|| enclosing.map(str::to_owned)), subcommand) {
+        (Some(tool), Some(subcommand)) => subcommand
             .split('_')
             .fold(tool, |name, word| names::join(&name, word)),
-        None => tool,
+        (Some(tool), None) if names_something => tool,
+        // The fault has been reported; there is no target to look for.
+        _ => String::new(),
     };
     StepSpec {
         pointer: place.pointer(),
@@ -94,6 +105,17 @@ fn resolve_step(
             checks,
         ),
         continue_on_error: raw.continue_on_error.copied().unwrap_or_default(),
+    }
+}
+
+fn refuse_double_condition(raw: &RawStep, place: &Place<'_>, checks: Checks<'_>) {
+    let exists = raw.skip_if_file_exists.value();
+    if exists.is_some() && exists == raw.skip_if_file_missing.value() {
+        checks.faults.add_with_hint(
+            &place.key("skip_if_file_missing"),
+            "the step would always be skipped",
+            "name two different paths, or remove one of the conditions",
+        );
     }
 }
 

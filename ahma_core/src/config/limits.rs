@@ -1,0 +1,17 @@
+//! Bounds of what one tool file may hold: far beyond what clients can use, near enough that judging
+//! any file stays quick.
+
+/// Tools of one file.
+pub(super) const LEAVES_PER_FILE: usize = 500;
+/// Options and positional arguments of one leaf.
+pub(super) const ARGUMENTS_PER_LEAF: usize = 100;
+/// Values an argument may be restricted to.
+pub(super) const ALLOWED_VALUES: usize = 500;
+/// Steps of one sequence.
+pub(super) const STEPS_PER_SEQUENCE: usize = 100;
+/// Regular expressions of one file: each is compiled and kept.
+pub(super) const PATTERNS_PER_FILE: usize = 200;
+/// Characters of one regular expression.
+pub(super) const PATTERN_LENGTH: usize = 1_000;
+/// Memory of one compiled expression, in bytes.
+pub(super) const PATTERN_MEMORY: usize = 128 * 1024;

@@ -1,0 +1,163 @@
+//! Whether the steps of sequences call tools that exist, with arguments they take.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
+use super::super::load::Judged;
+use super::super::names::BUILT_IN_TOOLS;
+use super::super::spec::{
+    ArgumentSpec, Delivery, LeafSpec, ScalarKind, ScalarSpec, StepSpec, ToolSpec, ValueSpec,
+};
+use super::super::suggest::nearest;
+use super::super::values::{ArgumentFault, check_call};
+use super::steps_of;
+
+/// What steps can call, and what is known about tools they cannot.
+pub(super) struct Offer<'f> {
+    /// In order of names, so that the same mistake always gets the same hint.
+    leaves: BTreeMap<&'f str, &'f LeafSpec>,
+    disabled: BTreeMap<&'f str, &'f Path>,
+    fallen: BTreeMap<&'f str, &'f Path>,
+    shell: Vec<ArgumentSpec>,
+}
+
+impl<'f> Offer<'f> {
+    pub(super) fn of(files: &'f [Judged]) -> Self {
+        let mut offer = Offer {
+            leaves: BTreeMap::new(),
+            disabled: BTreeMap::new(),
+            fallen: BTreeMap::new(),
+            shell: shell_arguments(),
+        };
+        for file in files {
+            let Some(tool) = &file.tool else { continue };
+            if file.stands() {
+                offer.add(tool);
+            } else {
+                let names = tool
+                    .leaves
+                    .iter()
+                    .map(|leaf| (leaf.name.as_str(), file.path.as_path()));
+                offer.fallen.extend(names);
+            }
+        }
+        offer
+    }
+
+    pub(super) fn add(&mut self, tool: &'f ToolSpec) {
+        self.leaves
+            .extend(tool.leaves.iter().map(|leaf| (leaf.name.as_str(), leaf)));
+        let disabled = tool.disabled.iter();
+        self.disabled
+            .extend(disabled.map(|name| (name.as_str(), tool.source.as_path())));
+    }
+
+    /// What is wrong with the steps of a tool, up to the number anyone wants to read.
+    pub(super) fn faults_of(&self, tool: &ToolSpec) -> Vec<PlacedFault> {
+        steps_of(tool)
+            .filter(|(_, step)| !step.target.is_empty())
+            .flat_map(|(leaf, step)| self.faults_of_step(leaf, step))
+            .take(MAX_FAULTS_PER_FILE)
+            .collect()
+    }
+
+    fn faults_of_step(&self, sequence: &LeafSpec, step: &StepSpec) -> Vec<PlacedFault> {
+        let target = step.target.as_str();
+        let arguments = match self.leaves.get(target) {
+            Some(leaf) => leaf.arguments.as_slice(),
+            None if target == "sandboxed_shell" => self.shell.as_slice(),
+            // The other built-in tools judge their arguments when they are called.
+            None if BUILT_IN_TOOLS.contains(&target) => return Vec::new(),
+            None => {
+                let (message, hint) = self.missing(target, &sequence.name);
+                return vec![PlacedFault::at(step.pointer.as_str(), message, hint)];
+            }
+        };
+        let faults = check_call(target, arguments, &step.args);
+        faults
+            .into_iter()
+            .map(|fault| placed(step, fault))
+            .collect()
+    }
+
+    fn missing(&self, target: &str, sequence: &str) -> (String, String) {
+        if let Some(path) = self.disabled.get(target) {
+            return (
+                format!(
+                    "the step calls `{target}`, which {} disables",
+                    path.display()
+                ),
+                "enable it, or remove the step".to_owned(),
+            );
+        }
+        if let Some(path) = self.fallen.get(target) {
+            return (
+                format!(
+                    "the step calls `{target}`, but {} was rejected",
+                    path.display()
+                ),
+                "correct that file first".to_owned(),
+            );
+        }
+        let below = format!("{target}_");
+        let subcommands: Vec<&str> = self
+            .leaves
+            .keys()
+            .filter_map(|name| name.strip_prefix(&below))
+            .take(8)
+            .collect();
+        let hint = if subcommands.is_empty() {
+            let known = self.leaves.keys().copied().chain(BUILT_IN_TOOLS);
+            nearest(target, known.filter(|name| *name != sequence)).map_or_else(
+                || "name a tool by `tool` and, where it has some, its `subcommand`".to_owned(),
+                |name| format!("did you mean `{name}`?"),
+            )
+        } else {
+            format!("name its `subcommand`, e.g. {}", subcommands.join(", "))
+        };
+        (
+            format!("the step calls `{target}`, which does not exist"),
+            hint,
+        )
+    }
+}
+
+fn placed(step: &StepSpec, fault: ArgumentFault) -> PlacedFault {
+    let pointer = if step.args.contains_key(&fault.argument) {
+        let key = fault.argument.replace('~', "~0").replace('/', "~1");
+        format!("{}/args/{key}", step.pointer)
+    } else {
+        step.pointer.clone()
+    };
+    let message = format!("the call of `{}` is wrong: {}", step.target, fault.message);
+    let hint = fault.hint.unwrap_or_else(|| {
+        format!(
+            "`ahma_mcp --mode list-tools` shows what `{}` takes",
+            step.target
+        )
+    });
+    PlacedFault::at(pointer, message, hint)
+}
+
+/// The arguments of the built-in `sandboxed_shell`.
+fn shell_arguments() -> Vec<ArgumentSpec> {
+    let text = |name: &str, required| ArgumentSpec {
+        name: name.to_owned(),
+        alias: None,
+        description: None,
+        values: ValueSpec::One(ScalarSpec {
+            kind: ScalarKind::String,
+            allowed: Vec::new(),
+            minimum: None,
+            maximum: None,
+            pattern: None,
+            is_path: false,
+        }),
+        required,
+        default: None,
+        allow_dash: true,
+        delivery: Delivery::Stdin,
+    };
+    vec![text("command", true), text("stdin", false)]
+}

@@ -7,6 +7,10 @@
 //! arguments, what it inherits, and the JSON Schema clients see. Nothing downstream of `config`
 //! looks at a tool file again.
 //!
+//! The [`executor`] runs commands in the sandbox and tells the [`operation`] store what happens; the
+//! store is the only writer of operation state, and everyone else reads it or waits on it. What
+//! commands write is kept by [`output`]: counted, shown in part, readable in full.
+//!
 //! The `server` feature adds what only the `ahma_mcp` program needs; `ahma_validate` and
 //! `generate_tool_schema` build without it.
 
@@ -16,3 +20,9 @@ pub mod config;
 
 #[cfg(feature = "server")]
 pub mod app;
+#[cfg(feature = "server")]
+pub mod executor;
+#[cfg(feature = "server")]
+pub mod operation;
+#[cfg(feature = "server")]
+pub mod output;

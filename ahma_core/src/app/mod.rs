@@ -16,6 +16,9 @@ const EXIT_FAILURE: u8 = 1;
 
 /// Runs the program with the arguments of this process.
 pub fn main_impl() -> ExitCode {
+    // Before anything else: as a sandbox host this process must stay small and have one thread.
+    #[cfg(target_os = "linux")]
+    ahma_sandbox::become_host_if_asked();
     let args = Args::parse();
     match args.mode {
         Mode::ListTools => list_tools::run(&args),

@@ -10,8 +10,8 @@ pub(super) const ALLOWED_VALUES: usize = 500;
 /// Steps of one sequence.
 pub(super) const STEPS_PER_SEQUENCE: usize = 100;
 /// Regular expressions of one file: each is compiled and kept.
-pub(super) const PATTERNS_PER_FILE: usize = 200;
+pub(super) const PATTERNS_PER_FILE: usize = 50;
 /// Characters of one regular expression.
 pub(super) const PATTERN_LENGTH: usize = 1_000;
 /// Memory of one compiled expression, in bytes.
-pub(super) const PATTERN_MEMORY: usize = 128 * 1024;
+pub(super) const PATTERN_MEMORY: usize = 1024 * 1024;

@@ -16,6 +16,12 @@ mod input_schemas;
 #[cfg(feature = "server")]
 mod list_tools;
 mod loading;
+#[cfg(feature = "server")]
+mod operations;
+#[cfg(feature = "server")]
+mod outputs;
+#[cfg(feature = "server")]
+mod retention;
 mod robustness;
 mod schema_agreement;
 mod sequences;

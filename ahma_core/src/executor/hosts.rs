@@ -1,0 +1,45 @@
+//! The sandbox host of a scope: started on first use, and again when it has died.
+
+use std::sync::Arc;
+
+use ahma_sandbox::{Sandbox, SandboxHost, SandboxPolicy, SandboxReport, StartError};
+use tokio::sync::Mutex;
+
+/// Keeps the host of one policy.
+pub struct HostKeeper {
+    sandbox: Sandbox,
+    policy: SandboxPolicy,
+    host: Mutex<Option<Arc<SandboxHost>>>,
+}
+
+impl HostKeeper {
+    /// Nothing is started yet.
+    pub fn new(sandbox: Sandbox, policy: SandboxPolicy) -> Self {
+        HostKeeper {
+            sandbox,
+            policy,
+            host: Mutex::new(None),
+        }
+    }
+
+    /// What commands may do.
+    pub fn policy(&self) -> &SandboxPolicy {
+        &self.policy
+    }
+
+    /// The host, alive a moment ago.
+    pub async fn host(&self) -> Result<Arc<SandboxHost>, StartError> {
+        let mut kept = self.host.lock().await;
+        if let Some(host) = kept.as_ref().filter(|host| !host.is_gone()) {
+            return Ok(Arc::clone(host));
+        }
+        let host = Arc::new(self.sandbox.start(&self.policy).await?);
+        *kept = Some(Arc::clone(&host));
+        Ok(host)
+    }
+
+    /// What the host enforces.
+    pub async fn report(&self) -> Result<SandboxReport, StartError> {
+        Ok(self.host().await?.report().clone())
+    }
+}

@@ -1,0 +1,103 @@
+//! Running commands: queue, deadline, output, and an end in every case.
+//!
+//! The executor takes a [`CommandPlan`], has the sandbox run it, and tells the operation store what
+//! happens. It never speaks to a client and never decides what may run: plans come from the service,
+//! confinement from the sandbox.
+
+mod hosts;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_sandbox::{CommandRequest, Input};
+use tokio::sync::Semaphore;
+
+pub use self::hosts::HostKeeper;
+use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
+
+/// A command that is ready to run.
+#[derive(Debug, Clone)]
+pub struct CommandPlan {
+    /// The tool it belongs to.
+    pub tool: String,
+    /// Program and arguments.
+    pub arguments: Vec<OsString>,
+    /// Everything it finds in its environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it runs.
+    pub working_directory: PathBuf,
+    /// What it reads.
+    pub input: Input,
+    /// It is stopped when it has run this long.
+    pub deadline: Duration,
+}
+
+impl CommandPlan {
+    fn request(&self) -> CommandRequest {
+        CommandRequest {
+            arguments: self.arguments.clone(),
+            environment: self.environment.clone(),
+            directory: self.working_directory.clone(),
+            input: self.input.clone(),
+        }
+    }
+}
+
+/// Runs commands.
+pub struct Executor {
+    hosts: Arc<HostKeeper>,
+    store: Arc<OperationStore>,
+    slots: Arc<Semaphore>,
+}
+
+impl Executor {
+    /// Runs at most `at_once` commands at the same time; others wait in the order they came.
+    pub fn new(hosts: Arc<HostKeeper>, store: Arc<OperationStore>, at_once: usize) -> Self {
+        Executor {
+            hosts,
+            store,
+            slots: Arc::new(Semaphore::new(at_once)),
+        }
+    }
+
+    /// Starts a command and returns at once. The operation ends by itself, whatever happens.
+    pub fn start(&self, plan: CommandPlan) -> Result<Arc<Operation>, StoreFull> {
+        let operation = self.store.begin(NewOperation {
+            tool: plan.tool.clone(),
+            working_directory: plan.working_directory.clone(),
+        })?;
+        let run = run::Run {
+            hosts: Arc::clone(&self.hosts),
+            store: Arc::clone(&self.store),
+            slots: Arc::clone(&self.slots),
+            operation: Arc::clone(&operation),
+            plan,
+        };
+        tokio::spawn(run.until_its_end());
+        Ok(operation)
+    }
+
+    /// The operations.
+    pub fn store(&self) -> &Arc<OperationStore> {
+        &self.store
+    }
+
+    /// Ends every operation and waits until no process is left.
+    pub async fn shut_down(&self, reason: &str) {
+        let unfinished: Vec<_> = self
+            .store
+            .newest_first()
+            .into_iter()
+            .filter(|operation| !operation.state().is_final())
+            .collect();
+        for operation in &unfinished {
+            operation.cancel(reason);
+        }
+        for operation in unfinished {
+            operation.ended().await;
+        }
+    }
+}

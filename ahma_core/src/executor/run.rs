@@ -1,0 +1,196 @@
+//! One command, from the queue to the end of its last process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_sandbox::{Exit, HostGone, RunningCommand, SpawnError, StartError};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep_until};
+
+use super::{CommandPlan, HostKeeper};
+use crate::operation::{Ending, Operation, OperationState, OperationStore};
+
+/// How long processes are given to end by themselves when they are asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long output is waited for after the main process has ended: something else may hold the pipe.
+const DRAIN: Duration = Duration::from_millis(300);
+const CHUNK: usize = 64 * 1024;
+
+pub(super) struct Run {
+    pub(super) hosts: Arc<HostKeeper>,
+    pub(super) store: Arc<OperationStore>,
+    pub(super) slots: Arc<Semaphore>,
+    pub(super) operation: Arc<Operation>,
+    pub(super) plan: CommandPlan,
+}
+
+impl Run {
+    pub(super) async fn until_its_end(self) {
+        let ending = self.run().await;
+        self.store.end(&self.operation, ending);
+    }
+
+    async fn run(&self) -> Ending {
+        let _slot = tokio::select! {
+            biased;
+            reason = self.operation.cancelled() => return cancelled(reason),
+            slot = self.slots.acquire() => slot,
+        };
+        let mut command = match self.spawn().await {
+            Ok(command) => command,
+            Err(ending) => return ending,
+        };
+        self.store.running(&self.operation);
+        let Some(output) = command.take_output() else {
+            return Ending::of(OperationState::Failed, "the output was taken".to_owned());
+        };
+        Driver {
+            run: self,
+            command,
+            output,
+            buffer: vec![0; CHUNK],
+            open: true,
+        }
+        .drive()
+        .await
+    }
+
+    async fn spawn(&self) -> Result<RunningCommand, Ending> {
+        let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
+        for attempt in 1.. {
+            let host = self
+                .hosts
+                .host()
+                .await
+                .map_err(|error| failed(explain_start(&error)))?;
+            match host.spawn(self.plan.request()).await {
+                Ok(command) => return Ok(command),
+                // It died between two commands; nothing ran. Another one is started, once.
+                Err(SpawnError::HostGone) if attempt == 1 => {}
+                Err(error) => return Err(failed(error.to_string())),
+            }
+        }
+        Err(failed("the sandbox host is gone".to_owned()))
+    }
+}
+
+/// Why the command is being stopped.
+enum Stop {
+    Cancelled(String),
+    Deadline,
+}
+
+struct Driver<'r> {
+    run: &'r Run,
+    command: RunningCommand,
+    output: Receiver,
+    buffer: Vec<u8>,
+    open: bool,
+}
+
+impl Driver<'_> {
+    async fn drive(mut self) -> Ending {
+        let deadline = Instant::now() + self.run.plan.deadline;
+        let operation = Arc::clone(&self.run.operation);
+        let mut stop: Option<Stop> = None;
+        // When patience ends: first with politeness, then with everything.
+        let mut limit = deadline;
+        let exit = loop {
+            tokio::select! {
+                biased;
+                exit = self.command.exited() => break exit,
+                reason = operation.cancelled(), if stop.is_none() => {
+                    stop = Some(Stop::Cancelled(reason));
+                    self.command.terminate();
+                    limit = Instant::now() + GRACE;
+                }
+                () = sleep_until(limit) => {
+                    if stop.is_some() {
+                        self.command.kill();
+                        // Nothing survives this; what follows is only its confirmation.
+                        break self.command_after_kill().await;
+                    }
+                    stop = Some(Stop::Deadline);
+                    self.command.terminate();
+                    limit = Instant::now() + GRACE;
+                }
+                length = self.output.read(&mut self.buffer), if self.open => {
+                    self.take(length).await;
+                }
+            }
+        };
+        self.drain().await;
+        self.command.kill();
+        self.command.gone().await;
+        ending(exit, stop, self.run.plan.deadline)
+    }
+
+    async fn command_after_kill(&mut self) -> Result<Exit, HostGone> {
+        self.command.gone().await;
+        // A killed supervisor reports no exit; the tree is gone all the same.
+        Ok(Exit {
+            code: None,
+            signal: Some(9),
+        })
+    }
+
+    /// Takes what is still in the pipe, and a little more if something holds it open.
+    async fn drain(&mut self) {
+        let end = Instant::now() + DRAIN;
+        while self.open {
+            tokio::select! {
+                // The time first: something that never stops writing must not be waited for.
+                biased;
+                () = sleep_until(end) => return,
+                length = self.output.read(&mut self.buffer) => self.take(length).await,
+            }
+        }
+    }
+
+    async fn take(&mut self, length: std::io::Result<usize>) {
+        match length {
+            Ok(0) | Err(_) => self.open = false,
+            Ok(length) => {
+                let chunk = self.buffer[..length].to_vec();
+                // Counts, beginning and end are right even when the disk is full.
+                let _ = self.run.operation.output.append(chunk).await;
+            }
+        }
+    }
+}
+
+fn ending(exit: Result<Exit, HostGone>, stop: Option<Stop>, deadline: Duration) -> Ending {
+    let (exit_code, signal) = match exit {
+        Ok(exit) => (exit.code, exit.signal),
+        Err(_) => (None, None),
+    };
+    let (state, explanation) = match (stop, exit) {
+        (Some(Stop::Cancelled(reason)), _) => (OperationState::Cancelled, Some(reason)),
+        (Some(Stop::Deadline), _) => (
+            OperationState::TimedOut,
+            Some(format!("stopped after {} seconds", deadline.as_secs_f64())),
+        ),
+        (None, Err(HostGone)) => (
+            OperationState::Lost,
+            Some("the sandbox host died while the command ran".to_owned()),
+        ),
+        (None, Ok(Exit { code: Some(0), .. })) => (OperationState::Completed, None),
+        (None, Ok(_)) => (OperationState::Failed, None),
+    };
+    Ending {
+        state,
+        exit_code,
+        signal,
+        explanation,
+    }
+}
+
+fn cancelled(reason: String) -> Ending {
+    Ending::of(OperationState::Cancelled, reason)
+}
+
+fn explain_start(error: &StartError) -> String {
+    format!("{error}; {}", error.hint())
+}

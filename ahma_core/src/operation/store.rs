@@ -1,0 +1,290 @@
+//! The store: the only writer of operation state.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::record::milliseconds;
+use super::{Ending, OperationId, OperationRecord, OperationState};
+use crate::output::{INLINE_LIMIT, Output};
+
+/// How long finished operations are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// At most this many.
+    pub count: usize,
+    /// At most this long after their end.
+    pub age: Duration,
+    /// At most this many that have not ended; more are refused.
+    pub unfinished: usize,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention {
+            count: 1_000,
+            age: Duration::from_secs(60 * 60),
+            unfinished: 128 + 1024,
+        }
+    }
+}
+
+/// An operation to begin.
+#[derive(Debug, Clone)]
+pub struct NewOperation {
+    /// The tool that was called.
+    pub tool: String,
+    /// Where its command runs.
+    pub working_directory: PathBuf,
+}
+
+/// No more operations can be taken now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} operations are running or waiting already")]
+pub struct StoreFull(pub usize);
+
+/// One operation. Its output is written by the executor; its state only by the store.
+#[derive(Debug)]
+pub struct Operation {
+    id: OperationId,
+    /// Counts operations in the order they began.
+    number: u64,
+    tool: String,
+    working_directory: PathBuf,
+    created: Instant,
+    /// What the command writes.
+    pub output: Output,
+    stage: watch::Sender<Stage>,
+    stop: watch::Sender<Option<String>>,
+}
+
+/// The part of an operation that changes.
+#[derive(Debug, Clone)]
+struct Stage {
+    state: OperationState,
+    ending: Option<Ending>,
+    ended: Option<Instant>,
+}
+
+impl Operation {
+    /// Its name.
+    pub fn id(&self) -> &OperationId {
+        &self.id
+    }
+
+    /// The tool that was called.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Where its command runs.
+    pub fn working_directory(&self) -> &PathBuf {
+        &self.working_directory
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> OperationState {
+        self.stage.borrow().state
+    }
+
+    /// How it ended, once it has.
+    pub fn ending(&self) -> Option<Ending> {
+        self.stage.borrow().ending.clone()
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&self) -> Ending {
+        let mut stage = self.stage.subscribe();
+        loop {
+            if let Some(ending) = stage.borrow_and_update().ending.clone() {
+                return ending;
+            }
+            // The sender lives in this operation, so it cannot be gone.
+            if stage.changed().await.is_err() {
+                return Ending::of(OperationState::Lost, None);
+            }
+        }
+    }
+
+    /// Asks for its end. The first reason counts.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.stop.send_if_modified(|stop| {
+            let first = stop.is_none();
+            if first {
+                *stop = Some(reason.into());
+            }
+            first
+        });
+    }
+
+    /// Waits until its end is asked for; the reason.
+    pub async fn cancelled(&self) -> String {
+        let mut stop = self.stop.subscribe();
+        loop {
+            if let Some(reason) = stop.borrow_and_update().clone() {
+                return reason;
+            }
+            if stop.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// What clients are told.
+    pub fn record(&self) -> OperationRecord {
+        let stage = self.stage.borrow().clone();
+        let totals = self.output.totals();
+        let until = stage.ended.unwrap_or_else(Instant::now);
+        OperationRecord {
+            operation_id: self.id.clone(),
+            tool: self.tool.clone(),
+            state: stage.state,
+            exit_code: stage.ending.as_ref().and_then(|ending| ending.exit_code),
+            signal: stage.ending.as_ref().and_then(|ending| ending.signal),
+            duration_ms: milliseconds(until - self.created),
+            output_bytes: totals.bytes,
+            output_lines: totals.lines,
+            truncated: totals.bytes > INLINE_LIMIT as u64,
+            working_directory: self.working_directory.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// Every operation that is remembered.
+#[derive(Debug)]
+pub struct OperationStore {
+    operations: Mutex<Operations>,
+    retention: Retention,
+    spool_directory: PathBuf,
+}
+
+#[derive(Debug, Default)]
+struct Operations {
+    by_id: HashMap<OperationId, Arc<Operation>>,
+    /// By number: from the oldest to the newest.
+    order: BTreeMap<u64, OperationId>,
+    next: u64,
+    /// Ended ones, in the order of their end.
+    ended: VecDeque<OperationId>,
+}
+
+impl OperationStore {
+    /// An empty store; outputs that grow large are kept in `spool_directory`.
+    pub fn new(retention: Retention, spool_directory: impl Into<PathBuf>) -> Self {
+        OperationStore {
+            operations: Mutex::default(),
+            retention,
+            spool_directory: spool_directory.into(),
+        }
+    }
+
+    /// Takes a new operation in, queued.
+    pub fn begin(&self, new: NewOperation) -> Result<Arc<Operation>, StoreFull> {
+        let mut operations = self.lock();
+        self.forget_old(&mut operations);
+        let unfinished = operations.by_id.len() - operations.ended.len();
+        if unfinished >= self.retention.unfinished {
+            return Err(StoreFull(unfinished));
+        }
+        operations.next += 1;
+        let operation = Arc::new(Operation {
+            id: OperationId::random(),
+            number: operations.next,
+            tool: new.tool,
+            working_directory: new.working_directory,
+            created: Instant::now(),
+            output: Output::new(&self.spool_directory),
+            stage: watch::Sender::new(Stage {
+                state: OperationState::Queued,
+                ending: None,
+                ended: None,
+            }),
+            stop: watch::Sender::new(None),
+        });
+        operations
+            .order
+            .insert(operation.number, operation.id.clone());
+        operations
+            .by_id
+            .insert(operation.id.clone(), Arc::clone(&operation));
+        Ok(operation)
+    }
+
+    /// Notes that the command of an operation runs.
+    pub fn running(&self, operation: &Operation) {
+        operation.stage.send_if_modified(|stage| {
+            let changes = stage.state == OperationState::Queued;
+            if changes {
+                stage.state = OperationState::Running;
+            }
+            changes
+        });
+    }
+
+    /// Notes how an operation ended. The first ending counts.
+    pub fn end(&self, operation: &Operation, ending: Ending) {
+        let mut operations = self.lock();
+        let changed = operation.stage.send_if_modified(|stage| {
+            let changes = stage.ending.is_none();
+            if changes {
+                stage.state = ending.state;
+                stage.ended = Some(Instant::now());
+                stage.ending = Some(ending);
+            }
+            changes
+        });
+        if changed {
+            operations.ended.push_back(operation.id.clone());
+            self.forget_old(&mut operations);
+        }
+    }
+
+    /// The operation of that name, if it is remembered.
+    pub fn get(&self, id: &str) -> Option<Arc<Operation>> {
+        let mut operations = self.lock();
+        self.forget_old(&mut operations);
+        operations.by_id.get(id).map(Arc::clone)
+    }
+
+    /// All operations, the newest first.
+    pub fn newest_first(&self) -> Vec<Arc<Operation>> {
+        let mut operations = self.lock();
+        self.forget_old(&mut operations);
+        let newest = operations.order.values().rev();
+        newest
+            .filter_map(|id| operations.by_id.get(id))
+            .map(Arc::clone)
+            .collect()
+    }
+
+    /// Forgets ended operations that are too many or too old. Those that run are never forgotten.
+    fn forget_old(&self, operations: &mut Operations) {
+        while let Some(id) = operations.ended.front() {
+            let too_many = operations.ended.len() > self.retention.count;
+            let ended = operations
+                .by_id
+                .get(id)
+                .and_then(|it| it.stage.borrow().ended);
+            let too_old = ended.is_none_or(|ended| ended.elapsed() > self.retention.age);
+            if !too_many && !too_old {
+                break;
+            }
+            let id = id.clone();
+            operations.ended.pop_front();
+            if let Some(forgotten) = operations.by_id.remove(&id) {
+                operations.order.remove(&forgotten.number);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Operations> {
+        // The three collections are changed together under the lock, without a panic between.
+        self.operations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

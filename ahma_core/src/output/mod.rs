@@ -1,0 +1,21 @@
+//! What a command writes: all of it counted, the beginning and the end at hand, the rest on disk.
+//!
+//! ```text
+//! pipe ─append─► Output ─► Capture (counts, head, tail)
+//!                       └► Spool   (everything, once it is too much to hold)
+//! readers ─render, page, search─► text
+//! ```
+//!
+//! Text is cleaned when it is read, never when it is stored: offsets are those of the raw bytes.
+//! Knows nothing of operations or of MCP.
+
+mod capture;
+mod clean;
+mod page;
+mod spool;
+mod store;
+
+pub use capture::{INLINE_LIMIT, Rendered};
+pub use page::{Page, PageRequest, SearchHit};
+pub use spool::SPOOL_LIMIT;
+pub use store::{Output, Totals};

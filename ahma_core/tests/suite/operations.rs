@@ -1,0 +1,305 @@
+//! Commands from the queue to the end of their last process, in the real sandbox.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
+use ahma_core::operation::{Operation, OperationState, OperationStore, Retention};
+use ahma_core::output::PageRequest;
+use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory};
+use tempfile::TempDir;
+
+const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
+
+struct Bench {
+    executor: Executor,
+    hosts: Arc<HostKeeper>,
+    scope: std::path::PathBuf,
+    _session: SessionDirectory,
+    _base: TempDir,
+}
+
+impl Bench {
+    fn new(at_once: usize) -> Self {
+        let base = TempDir::new().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let scope = root.join("scope");
+        fs::create_dir(&scope).unwrap();
+        let session = SessionDirectory::create(&root).unwrap();
+        let policy = SandboxPolicy::new(&scope, session.path());
+        let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
+        let store = Arc::new(OperationStore::new(Retention::default(), &root));
+        let executor = Executor::new(Arc::clone(&hosts), store, at_once);
+        Bench {
+            executor,
+            hosts,
+            scope,
+            _session: session,
+            _base: base,
+        }
+    }
+
+    fn start(&self, script: &str, seconds: f64) -> Arc<Operation> {
+        let plan = CommandPlan {
+            tool: "sandboxed_shell".to_owned(),
+            arguments: ["sh", "-c", script].map(Into::into).to_vec(),
+            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            working_directory: self.scope.clone(),
+            input: Input::Nothing,
+            deadline: Duration::from_secs_f64(seconds),
+        };
+        self.executor.start(plan).unwrap()
+    }
+
+    async fn run(&self, script: &str) -> Arc<Operation> {
+        let operation = self.start(script, 30.0);
+        patiently(operation.ended()).await;
+        operation
+    }
+}
+
+async fn patiently<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), work)
+        .await
+        .unwrap()
+}
+
+fn text(operation: &Operation) -> String {
+    operation
+        .output
+        .render(|offset, length| format!("{offset}+{length}"))
+        .text
+}
+
+/// Waits for the command's own sign.
+async fn until_exists(bench: &Bench, name: &str) {
+    let path = bench.scope.join(name);
+    patiently(async {
+        while !path.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// Processes of the machine whose command line holds the mark.
+fn marked(mark: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| String::from_utf8_lossy(line).contains(mark))
+        .count()
+}
+
+#[tokio::test]
+async fn a_command_completes_with_its_output_and_record() {
+    let bench = Bench::new(4);
+    let operation = bench.run("echo out; echo err >&2").await;
+    assert_eq!(text(&operation), "out\nerr\n");
+    let record = operation.record();
+    assert_eq!(
+        (record.state, record.exit_code),
+        (OperationState::Completed, Some(0))
+    );
+    assert_eq!(
+        (record.output_bytes, record.output_lines, record.truncated),
+        (8, 2, false)
+    );
+    assert_eq!(record.working_directory, bench.scope.to_str().unwrap());
+}
+
+#[tokio::test]
+async fn a_command_fails_with_its_exit_code_or_signal() {
+    let bench = Bench::new(4);
+    let failed = bench.run("exit 3").await.ending().unwrap();
+    assert_eq!(
+        (failed.state, failed.exit_code),
+        (OperationState::Failed, Some(3))
+    );
+    let killed = bench.run("kill -9 $$").await.ending().unwrap();
+    assert_eq!(
+        (killed.state, killed.signal),
+        (OperationState::Failed, Some(9))
+    );
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_start_fails_with_the_reason() {
+    let bench = Bench::new(4);
+    let mut plan = CommandPlan {
+        tool: "t".to_owned(),
+        arguments: vec!["no-such-program".into()],
+        environment: vec![("PATH".into(), "/usr/bin".into())],
+        working_directory: bench.scope.clone(),
+        input: Input::Nothing,
+        deadline: Duration::from_secs(5),
+    };
+    let operation = bench.executor.start(plan.clone()).unwrap();
+    let ending = patiently(operation.ended()).await;
+    assert_eq!(
+        (ending.state, ending.exit_code),
+        (OperationState::Failed, None)
+    );
+    let explanation = ending.explanation.unwrap();
+    assert!(
+        explanation.contains("the program cannot be executed"),
+        "{explanation}"
+    );
+    plan.working_directory = "/no/such/directory".into();
+    let operation = bench.executor.start(plan).unwrap();
+    let explanation = patiently(operation.ended()).await.explanation.unwrap();
+    assert!(
+        explanation.contains("the working directory cannot be entered"),
+        "{explanation}"
+    );
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_whole_tree_before_it_answers() {
+    let bench = Bench::new(4);
+    let mark = format!("81{:06}.25", std::process::id());
+    let operation = bench.start(
+        &format!("(setsid sleep {mark} &); sleep {mark} & touch up; wait"),
+        60.0,
+    );
+    until_exists(&bench, "up").await;
+    assert!(marked(&mark) >= 2);
+    operation.cancel("the user said so");
+    operation.cancel("twice");
+    let ending = patiently(operation.ended()).await;
+    assert_eq!(ending.state, OperationState::Cancelled);
+    assert_eq!(ending.explanation.as_deref(), Some("the user said so"));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[tokio::test]
+async fn a_command_that_ignores_the_polite_signal_is_killed() {
+    let bench = Bench::new(4);
+    let operation = bench.start("trap '' TERM; touch up; while :; do sleep 0.1; done", 60.0);
+    until_exists(&bench, "up").await;
+    operation.cancel("enough");
+    assert_eq!(
+        patiently(operation.ended()).await.state,
+        OperationState::Cancelled
+    );
+}
+
+#[tokio::test]
+async fn the_deadline_ends_a_command_and_keeps_its_output() {
+    let bench = Bench::new(4);
+    let operation = bench.start("echo before; sleep 60; echo after", 0.3);
+    let ending = patiently(operation.ended()).await;
+    assert_eq!(ending.state, OperationState::TimedOut);
+    assert_eq!(
+        ending.explanation.as_deref(),
+        Some("stopped after 0.3 seconds")
+    );
+    assert!(
+        text(&operation).starts_with("before\n"),
+        "{}",
+        text(&operation)
+    );
+    assert!(!text(&operation).contains("after"));
+}
+
+#[tokio::test]
+async fn a_background_process_does_not_keep_an_operation_open() {
+    let bench = Bench::new(4);
+    let mark = format!("82{:06}.25", std::process::id());
+    let operation = bench.run(&format!("sleep {mark} & echo hi")).await;
+    assert_eq!(operation.state(), OperationState::Completed);
+    assert_eq!(text(&operation), "hi\n");
+    assert_eq!(marked(&mark), 0, "leftovers are ended");
+}
+
+#[tokio::test]
+async fn a_background_process_that_never_stops_writing_is_not_waited_for() {
+    let bench = Bench::new(4);
+    let operation = bench.run("yes & sleep 0.1").await;
+    assert_eq!(operation.state(), OperationState::Completed);
+}
+
+#[tokio::test]
+async fn commands_beyond_the_limit_wait_and_can_be_cancelled_there() {
+    let bench = Bench::new(1);
+    let first = bench.start("touch up; while ! test -e go; do sleep 0.02; done", 60.0);
+    until_exists(&bench, "up").await;
+    let second = bench.start("echo second", 60.0);
+    let third = bench.start("echo third", 60.0);
+    assert_eq!(second.state(), OperationState::Queued);
+    third.cancel("not needed");
+    assert_eq!(
+        patiently(third.ended()).await.state,
+        OperationState::Cancelled
+    );
+    assert_eq!(third.output.totals().bytes, 0, "it never ran");
+    fs::write(bench.scope.join("go"), "").unwrap();
+    assert_eq!(
+        patiently(first.ended()).await.state,
+        OperationState::Completed
+    );
+    assert_eq!(
+        patiently(second.ended()).await.state,
+        OperationState::Completed
+    );
+    assert_eq!(text(&second), "second\n");
+}
+
+#[tokio::test]
+async fn a_dead_host_loses_only_what_ran_in_it() {
+    let bench = Bench::new(4);
+    let running = bench.start("touch up; sleep 60", 60.0);
+    until_exists(&bench, "up").await;
+    let pid = bench.hosts.host().await.unwrap().pid();
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-9", &pid.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(patiently(running.ended()).await.state, OperationState::Lost);
+    assert_eq!(text(&*bench.run("echo again").await), "again\n");
+}
+
+#[tokio::test]
+async fn a_flood_is_counted_exactly_and_can_be_read() {
+    let bench = Bench::new(4);
+    let operation = bench.run("seq 1 3000000").await;
+    let record = operation.record();
+    assert_eq!(
+        (record.output_lines, record.output_bytes),
+        (3_000_000, 22_888_896)
+    );
+    assert!(record.truncated);
+    assert!(
+        text(&operation).starts_with("1\n2\n") && text(&operation).ends_with("2999999\n3000000\n")
+    );
+    let page = PageRequest::From {
+        offset: 22_888_896 / 2,
+        length: 100,
+    };
+    let page = operation.output.page(page).await.unwrap();
+    assert_eq!((page.end - page.offset, page.lost_before), (100, false));
+}
+
+#[tokio::test]
+async fn shutting_down_ends_everything() {
+    let bench = Bench::new(2);
+    let mark = format!("83{:06}.25", std::process::id());
+    for number in 0..4 {
+        bench.start(&format!("touch up{number}; sleep {mark}"), 60.0);
+    }
+    until_exists(&bench, "up0").await;
+    patiently(bench.executor.shut_down("the server stops")).await;
+    let states: Vec<_> = bench
+        .executor
+        .store()
+        .newest_first()
+        .iter()
+        .map(|operation| operation.state())
+        .collect();
+    assert_eq!(states, [OperationState::Cancelled; 4]);
+    assert_eq!(marked(&mark), 0);
+}

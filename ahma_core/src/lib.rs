@@ -11,6 +11,9 @@
 //! store is the only writer of operation state, and everyone else reads it or waits on it. What
 //! commands write is kept by [`output`]: counted, shown in part, readable in full.
 //!
+//! The [`service`] answers MCP clients: it turns calls into plans for the executor, and operations
+//! into results.
+//!
 //! The `server` feature adds what only the `ahma_mcp` program needs; `ahma_validate` and
 //! `generate_tool_schema` build without it.
 
@@ -26,3 +29,5 @@ pub mod executor;
 pub mod operation;
 #[cfg(feature = "server")]
 pub mod output;
+#[cfg(feature = "server")]
+pub mod service;

@@ -42,6 +42,7 @@ mod wire;
 #[cfg(target_os = "linux")]
 pub use client::{
     CommandRequest, Exit, HostGone, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
+    protect_this_process,
 };
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};

@@ -9,6 +9,8 @@
     reason = "test support: it blocks, starts the programs under test, and fails loudly"
 )]
 
+pub mod mcp;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

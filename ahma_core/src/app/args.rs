@@ -1,39 +1,105 @@
 //! The command line of `ahma_mcp`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
 const EXAMPLES: &str = "\
 Examples:
+  ahma_mcp
+          serve MCP on stdin and stdout; commands are confined to this directory
+  ahma_mcp --sandbox-scope ~/project --network off
+          confined to that directory, without network
   ahma_mcp --mode list-tools
           the tools of this project, as JSON
   ahma_mcp --mode list-tools --tools-dir my-tools --tools git,cargo
-          only what my-tools/git.json and my-tools/cargo.json offer";
+          only what my-tools/git.json and my-tools/cargo.json offer
 
-/// Offers command-line tools, described by JSON files, as MCP tools.
+Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox";
+
+/// An MCP server that runs commands confined by the kernel.
 #[derive(Debug, Parser)]
 #[command(name = "ahma_mcp", version, after_help = EXAMPLES)]
 pub(super) struct Args {
     /// What to do.
-    #[arg(long, alias = "transport", value_enum)]
+    #[arg(long, alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
 
-    /// Directory with tool files; may be given several times. Default: `.ahma/tools`, else `tools`
-    /// (there only files whose `$schema` is mtdf.schema.json).
+    /// Directory with tool files, for list-tools; may be given several times. Default: `.ahma/tools`,
+    /// else `tools` (there only files whose `$schema` is mtdf.schema.json).
     #[arg(long, value_name = "DIR")]
     pub(super) tools_dir: Vec<PathBuf>,
 
     /// Only these tool files, named without `.json`.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(super) tools: Vec<String>,
+
+    /// The directory commands are confined to. Default: `AHMA_SANDBOX_SCOPE`, else this directory.
+    #[arg(long, value_name = "PATH")]
+    pub(super) sandbox_scope: Option<PathBuf>,
+
+    /// Lets the scope be `/` or the home directory.
+    #[arg(long)]
+    pub(super) allow_wide_scope: bool,
+
+    /// One more path that commands may read; may be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub(super) sandbox_read: Vec<PathBuf>,
+
+    /// One more path that commands may read and write; may be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub(super) sandbox_write: Vec<PathBuf>,
+
+    /// Whether commands have a network. Default: `AHMA_NETWORK`, else on.
+    #[arg(long, value_enum)]
+    pub(super) network: Option<NetworkArg>,
+
+    /// Runs commands without the kernel's confinement. Also `AHMA_NO_SANDBOX=1`.
+    #[arg(long)]
+    pub(super) no_sandbox: bool,
+
+    /// One more variable of the server's environment that commands get; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(super) pass_env: Vec<OsString>,
+
+    /// Deadline of a command unless the call says otherwise.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(super) timeout: u32,
+
+    /// Commands that run at the same time.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) max_operations: u32,
+
+    /// Commands that wait for others to end; more are refused.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub(super) max_queue: u32,
+
+    /// Ended operations that are remembered.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) keep_operations: u32,
+
+    /// How long ended operations are remembered.
+    #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_080))]
+    pub(super) keep_minutes: u32,
 }
 
 /// What the program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
+    /// Serve MCP on stdin and stdout.
+    Stdio,
     /// Print all tools as JSON and exit.
     ListTools,
+}
+
+/// Whether commands have a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum NetworkArg {
+    /// That of the machine.
+    On,
+    /// None at all.
+    Off,
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 mod args;
 mod list_tools;
+mod serve;
+mod settings;
 
 use std::process::ExitCode;
 
@@ -9,10 +11,12 @@ use clap::Parser as _;
 
 use self::args::{Args, Mode};
 
-/// The exit code for bad usage or configuration.
-const EXIT_USAGE: u8 = 2;
 /// The exit code for a failure while running.
 const EXIT_FAILURE: u8 = 1;
+/// The exit code for bad usage or configuration.
+const EXIT_USAGE: u8 = 2;
+/// The exit code when commands cannot be confined.
+const EXIT_NO_SANDBOX: u8 = 3;
 
 /// Runs the program with the arguments of this process.
 pub fn main_impl() -> ExitCode {
@@ -21,6 +25,7 @@ pub fn main_impl() -> ExitCode {
     ahma_sandbox::become_host_if_asked();
     let args = Args::parse();
     match args.mode {
+        Mode::Stdio => serve::run(&args),
         Mode::ListTools => list_tools::run(&args),
     }
 }

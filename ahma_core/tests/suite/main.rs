@@ -25,6 +25,8 @@ mod retention;
 mod robustness;
 mod schema_agreement;
 mod sequences;
+#[cfg(feature = "server")]
+mod stdio_server;
 
 use ahma_core::config::files::SourceFile;
 use ahma_core::config::{Catalog, LeafSpec, load};

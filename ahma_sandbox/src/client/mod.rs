@@ -5,11 +5,13 @@
 
 mod command;
 mod connection;
+mod guard;
 mod host;
 mod session;
 mod spawner;
 
 pub use command::{CommandRequest, Exit, HostGone, Input, RunningCommand};
+pub use guard::protect_this_process;
 pub use host::SandboxHost;
 pub use session::SessionDirectory;
 pub use spawner::Sandbox;

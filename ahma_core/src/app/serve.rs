@@ -1,0 +1,149 @@
+//! `--mode stdio`: the life of a server, from its settings to its last operation.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ahma_sandbox::{
+    Layer, Sandbox, SandboxPolicy, SessionDirectory, StartError, command_environment,
+    protect_this_process,
+};
+use rmcp::ServiceExt as _;
+use rmcp::transport::stdio;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::args::Args;
+use super::settings::Settings;
+use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
+use crate::executor::{Executor, HostKeeper};
+use crate::operation::OperationStore;
+use crate::service::{AhmaService, ServiceState};
+
+/// Why the server ended other than by being told to.
+enum Failure {
+    Usage(String),
+    NoSandbox(StartError),
+    Other(String),
+}
+
+/// Serves one client on stdin and stdout until it goes or a signal comes.
+pub(super) fn run(args: &Args) -> ExitCode {
+    match start(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let (code, message) = match failure {
+                Failure::Usage(message) => (EXIT_USAGE, message),
+                Failure::NoSandbox(error) => {
+                    (EXIT_NO_SANDBOX, format!("{error}\nhint: {}", error.hint()))
+                }
+                Failure::Other(message) => (EXIT_FAILURE, message),
+            };
+            let _ = writeln!(io::stderr(), "error: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn start(args: &Args) -> Result<(), Failure> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
+    let settings = Settings::resolve(args, &environment, &directory)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    protect_this_process().map_err(|error| Failure::Other(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
+    let served = runtime.block_on(serve(settings, environment));
+    // A thread may still wait for a line on stdin; nobody waits for it.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(
+    settings: Settings,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<(), Failure> {
+    let other = |error: io::Error| Failure::Other(error.to_string());
+    let base = std::env::temp_dir();
+    let _ = SessionDirectory::sweep(&base);
+    let session = SessionDirectory::create(&base).map_err(other)?;
+    let policy = policy(&settings, session.path());
+    let program = std::env::current_exe().map_err(other)?;
+    let sandbox = Sandbox::new(program).map_err(other)?;
+    let command_environment = command_environment(&policy, &environment, &settings.pass_env);
+    let hosts = Arc::new(HostKeeper::new(sandbox, policy));
+    // Without a sandbox nothing is served.
+    hosts.host().await.map_err(Failure::NoSandbox)?;
+    if settings.sandbox_is_off {
+        let warning = "warning: the sandbox is switched off; commands can do what you can do";
+        let _ = writeln!(io::stderr(), "{warning}");
+    }
+
+    let store = Arc::new(OperationStore::new(settings.retention, session.path()));
+    let state = Arc::new(ServiceState {
+        executor: Executor::new(Arc::clone(&hosts), store, settings.at_once),
+        hosts,
+        environment: command_environment,
+        shell: shell(),
+        default_deadline: settings.deadline,
+        sandbox_is_off: settings.sandbox_is_off,
+        started: Instant::now(),
+    });
+    let served = until_done(&state).await;
+    state.executor.shut_down("the server stops").await;
+    served
+}
+
+/// Serves until the client is gone or a signal comes.
+async fn until_done(state: &Arc<ServiceState>) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::Other(error.to_string());
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let client = async {
+        match AhmaService::new(Arc::clone(state)).serve(stdio()).await {
+            Ok(service) => {
+                let _ = service.waiting().await;
+                Ok(())
+            }
+            Err(error) => Err(Failure::Other(format!(
+                "the client did not begin correctly: {error}"
+            ))),
+        }
+    };
+    tokio::select! {
+        result = client => result,
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+    }
+}
+
+fn policy(settings: &Settings, session: &Path) -> SandboxPolicy {
+    let mut policy = SandboxPolicy::new(&settings.scope, session);
+    policy.read.clone_from(&settings.read);
+    policy.write.clone_from(&settings.write);
+    policy.network = settings.network;
+    if settings.sandbox_is_off {
+        policy.without = vec![
+            Layer::Landlock,
+            Layer::Seccomp,
+            Layer::Namespaces,
+            Layer::PidNamespace,
+        ];
+    }
+    policy
+}
+
+/// `bash` where there is one: scripts are most often written for it.
+fn shell() -> PathBuf {
+    let bash = Path::new("/bin/bash");
+    if bash.exists() {
+        bash.to_owned()
+    } else {
+        PathBuf::from("/bin/sh")
+    }
+}

@@ -1,0 +1,209 @@
+//! What the operator decided, from arguments and environment. The only place that resolves either.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
+use clap::ValueEnum as _;
+
+use super::args::{Args, NetworkArg};
+use crate::operation::Retention;
+
+/// Everything the server needs to know to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) scope: PathBuf,
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+    pub(super) network: Network,
+    pub(super) sandbox_is_off: bool,
+    pub(super) pass_env: Vec<OsString>,
+    pub(super) deadline: Duration,
+    pub(super) at_once: usize,
+    pub(super) retention: Retention,
+}
+
+/// Why the server cannot start as it was told to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum SettingsError {
+    #[error("{0}\nhint: {hint}; or say --allow-wide-scope", hint = .0.hint())]
+    Scope(ScopeError),
+    #[error("the path {path} of {flag} cannot be used: {reason}")]
+    Grant {
+        flag: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("AHMA_NETWORK is `{0}`; use on or off")]
+    Network(String),
+}
+
+impl Settings {
+    /// A flag beats a variable, a variable beats the default.
+    pub(super) fn resolve(
+        args: &Args,
+        environment: &BTreeMap<OsString, OsString>,
+        directory: &Path,
+    ) -> Result<Self, SettingsError> {
+        let variable = |name: &str| environment.get(OsStr::new(name));
+        let asked = args
+            .sandbox_scope
+            .as_deref()
+            .or(variable("AHMA_SANDBOX_SCOPE").map(Path::new));
+        let scope = directory.join(asked.unwrap_or(directory));
+        let home = variable("HOME").map(Path::new);
+        let width = if args.allow_wide_scope {
+            Width::Any
+        } else {
+            Width::Project
+        };
+        let at_once = to_usize(args.max_operations);
+        Ok(Settings {
+            scope: checked_scope(&scope, home, width).map_err(SettingsError::Scope)?,
+            read: grants("--sandbox-read", &args.sandbox_read, directory)?,
+            write: grants("--sandbox-write", &args.sandbox_write, directory)?,
+            network: network(args.network, variable("AHMA_NETWORK"))?,
+            sandbox_is_off: args.no_sandbox
+                || variable("AHMA_NO_SANDBOX").is_some_and(|value| value == "1"),
+            pass_env: args.pass_env.clone(),
+            deadline: Duration::from_secs(args.timeout.into()),
+            at_once,
+            retention: Retention {
+                count: to_usize(args.keep_operations),
+                age: Duration::from_secs(u64::from(args.keep_minutes) * 60),
+                unfinished: at_once + to_usize(args.max_queue),
+            },
+        })
+    }
+}
+
+fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn grants(
+    flag: &'static str,
+    paths: &[PathBuf],
+    directory: &Path,
+) -> Result<Vec<PathBuf>, SettingsError> {
+    let real = |path: &PathBuf| {
+        directory
+            .join(path)
+            .canonicalize()
+            .map_err(|error| SettingsError::Grant {
+                flag,
+                path: path.clone(),
+                reason: error.to_string(),
+            })
+    };
+    paths.iter().map(real).collect()
+}
+
+fn network(
+    flag: Option<NetworkArg>,
+    variable: Option<&OsString>,
+) -> Result<Network, SettingsError> {
+    let decided = match (flag, variable) {
+        (Some(flag), _) => flag,
+        (None, Some(value)) => {
+            let text = value.to_string_lossy().into_owned();
+            NetworkArg::from_str(&text, true).map_err(|_| SettingsError::Network(text))?
+        }
+        (None, None) => NetworkArg::On,
+    };
+    Ok(match decided {
+        NetworkArg::On => Network::On,
+        NetworkArg::Off => Network::Off,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn resolved(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        directory: &Path,
+    ) -> Result<Settings, SettingsError> {
+        let args = Args::parse_from([&["ahma_mcp"], arguments].concat());
+        let environment = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        Settings::resolve(&args, &environment, directory)
+    }
+
+    #[test]
+    fn a_flag_beats_a_variable_beats_the_working_directory() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let [by_flag, by_variable, here] = ["flag", "variable", "here"].map(|name| root.join(name));
+        for directory in [&by_flag, &by_variable, &here] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        let flag = by_flag.to_str().unwrap();
+        let variable = [("AHMA_SANDBOX_SCOPE", by_variable.to_str().unwrap())];
+        let scope = |arguments: &[&str], variables: &[(&str, &str)]| {
+            resolved(arguments, variables, &here).unwrap().scope
+        };
+        assert_eq!(scope(&["--sandbox-scope", flag], &variable), by_flag);
+        assert_eq!(scope(&[], &variable), by_variable);
+        assert_eq!(scope(&[], &[]), here);
+        assert_eq!(
+            scope(&["--sandbox-scope", "../flag"], &[]),
+            by_flag,
+            "relative to here"
+        );
+    }
+
+    #[test]
+    fn the_root_and_the_home_directory_need_to_be_allowed() {
+        let home = tempfile::tempdir().unwrap();
+        let variables = [("HOME", home.path().to_str().unwrap())];
+        let refused = resolved(&[], &variables, home.path());
+        assert!(
+            matches!(refused, Err(SettingsError::Scope(ScopeError::Home(_)))),
+            "{refused:?}"
+        );
+        let refused = resolved(&[], &variables, Path::new("/"));
+        assert_eq!(refused, Err(SettingsError::Scope(ScopeError::Root)));
+        assert!(resolved(&["--allow-wide-scope"], &variables, Path::new("/")).is_ok());
+    }
+
+    #[test]
+    fn network_and_sandbox_follow_flag_and_variable() {
+        let here = tempfile::tempdir().unwrap();
+        let settings = |arguments: &[&str], variables: &[(&str, &str)]| {
+            resolved(arguments, variables, here.path()).unwrap()
+        };
+        assert_eq!(settings(&[], &[]).network, Network::On);
+        assert_eq!(
+            settings(&[], &[("AHMA_NETWORK", "off")]).network,
+            Network::Off
+        );
+        assert_eq!(
+            settings(&["--network", "on"], &[("AHMA_NETWORK", "off")]).network,
+            Network::On
+        );
+        assert!(!settings(&[], &[("AHMA_NO_SANDBOX", "0")]).sandbox_is_off);
+        assert!(settings(&[], &[("AHMA_NO_SANDBOX", "1")]).sandbox_is_off);
+        assert!(settings(&["--no-sandbox"], &[]).sandbox_is_off);
+        let wrong = resolved(&[], &[("AHMA_NETWORK", "maybe")], here.path());
+        assert_eq!(wrong, Err(SettingsError::Network("maybe".to_owned())));
+    }
+
+    #[test]
+    fn a_grant_must_exist() {
+        let here = tempfile::tempdir().unwrap();
+        let wrong = resolved(&["--sandbox-read", "nowhere"], &[], here.path());
+        assert!(
+            matches!(wrong, Err(SettingsError::Grant { .. })),
+            "{wrong:?}"
+        );
+    }
+}

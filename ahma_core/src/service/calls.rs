@@ -1,0 +1,405 @@
+//! What each built-in tool does.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ahma_sandbox::{Input, Network};
+use regex::RegexBuilder;
+use rmcp::ErrorData;
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::{
+    AwaitArguments, CancelArguments, ExecutionMode, NoArguments, OneOrMany, ReadOutputArguments,
+    ShellArguments, StatusArguments, read,
+};
+use super::{ServiceState, respond};
+use crate::executor::CommandPlan;
+use crate::operation::{Operation, OperationState};
+use crate::output::PageRequest;
+
+/// How long an `auto` call waits before it goes on in the background.
+const AUTO_WAIT: Duration = Duration::from_secs(10);
+/// How long `await` waits unless told otherwise: below the 60 s at which common clients give up.
+const AWAIT_SECONDS: u32 = 45;
+const STATUS_ROWS: usize = 20;
+/// A command that has been silent for this long may be waiting for something.
+const SILENCE: Duration = Duration::from_secs(30);
+const PAGE: usize = 32 * 1024;
+
+/// Answers a call of a built-in tool.
+pub(super) async fn call(
+    state: &Arc<ServiceState>,
+    name: &str,
+    arguments: Map<String, Value>,
+    cancelled: &CancellationToken,
+) -> Result<CallToolResult, ErrorData> {
+    let result = match name {
+        "sandboxed_shell" => match read(name, arguments) {
+            Ok(arguments) => shell(state, arguments, cancelled).await,
+            Err(fault) => Err(fault),
+        },
+        "await" => match read(name, arguments) {
+            Ok(arguments) => wait(state, arguments).await,
+            Err(fault) => Err(fault),
+        },
+        "status" => read(name, arguments).and_then(|arguments| status(state, &arguments)),
+        "cancel" => match read(name, arguments) {
+            Ok(arguments) => cancel(state, arguments).await,
+            Err(fault) => Err(fault),
+        },
+        "read_output" => match read(name, arguments) {
+            Ok(arguments) => read_output(state, arguments).await,
+            Err(fault) => Err(fault),
+        },
+        "get_server_info" => match read::<NoArguments>(name, arguments) {
+            Ok(NoArguments {}) => server_info(state).await,
+            Err(fault) => Err(fault),
+        },
+        _ => {
+            let message = format!("there is no tool `{name}`");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+    };
+    Ok(result.unwrap_or_else(respond::refused))
+}
+
+async fn shell(
+    state: &ServiceState,
+    arguments: ShellArguments,
+    cancelled: &CancellationToken,
+) -> Result<CallToolResult, String> {
+    let working_directory =
+        working_directory(state, arguments.working_directory.as_deref()).await?;
+    let deadline = match arguments.timeout_seconds {
+        Some(seconds) if (1..=86_400).contains(&seconds) => Duration::from_secs(seconds.into()),
+        Some(seconds) => return Err(format!("timeout_seconds is {seconds}; use 1 to 86400")),
+        None => state.default_deadline,
+    };
+    let plan = CommandPlan {
+        tool: "sandboxed_shell".to_owned(),
+        arguments: vec![
+            state.shell.clone().into_os_string(),
+            OsString::from("-c"),
+            OsString::from(arguments.command),
+        ],
+        environment: state.environment.clone().into_iter().collect(),
+        working_directory,
+        input: arguments
+            .stdin
+            .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
+        deadline,
+    };
+    let operation = state.executor.start(plan).map_err(|full| {
+        format!("{full}; wait for some of them with `await`, or stop one with `cancel`")
+    })?;
+    let patience = match arguments.execution_mode.unwrap_or(ExecutionMode::Async) {
+        ExecutionMode::Async => return Ok(respond::started(&operation)),
+        ExecutionMode::Sync => None,
+        ExecutionMode::Auto => Some(AUTO_WAIT),
+    };
+    tokio::select! {
+        _ = operation.ended() => {}
+        () = cancelled.cancelled() => {
+            operation.cancel("the client cancelled the call");
+            operation.ended().await;
+        }
+        () = after(patience) => return Ok(respond::started(&operation)),
+    }
+    Ok(respond::finished(&operation, state))
+}
+
+async fn after(patience: Option<Duration>) {
+    match patience {
+        Some(patience) => tokio::time::sleep(patience).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The directory a call runs in. Checked here for a helpful message; the kernel is what holds.
+async fn working_directory(state: &ServiceState, asked: Option<&str>) -> Result<PathBuf, String> {
+    let policy = state.hosts.policy();
+    let Some(asked) = asked else {
+        return Ok(policy.scope.clone());
+    };
+    let path = policy.scope.join(asked);
+    let real = tokio::fs::canonicalize(&path).await.map_err(|error| {
+        format!(
+            "the working directory {} cannot be used: {error}",
+            path.display()
+        )
+    })?;
+    let mut roots = policy
+        .read
+        .iter()
+        .chain(&policy.write)
+        .chain([&policy.scope]);
+    if !state.sandbox_is_off && !roots.any(|root| real.starts_with(root)) {
+        return Err(format!(
+            "the working directory {} is outside the sandbox scope {}",
+            real.display(),
+            policy.scope.display()
+        ));
+    }
+    Ok(real)
+}
+
+async fn wait(state: &ServiceState, arguments: AwaitArguments) -> Result<CallToolResult, String> {
+    let (operations, unknown) = match &arguments.operation_id {
+        Some(OneOrMany::One(id)) => find(state, std::slice::from_ref(id)),
+        Some(OneOrMany::Many(ids)) => find(state, ids),
+        None => {
+            let unfinished =
+                state
+                    .executor
+                    .store()
+                    .newest_first()
+                    .into_iter()
+                    .filter(|operation| {
+                        !operation.state().is_final() && is_of(operation, &arguments.tools)
+                    });
+            (unfinished.collect(), Vec::new())
+        }
+    };
+    let seconds = arguments.timeout_seconds.unwrap_or(AWAIT_SECONDS);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.into());
+    for operation in &operations {
+        if tokio::time::timeout_at(deadline, operation.ended())
+            .await
+            .is_err()
+        {
+            break;
+        }
+    }
+    if let ([operation], true, Some(OneOrMany::One(_))) = (
+        operations.as_slice(),
+        unknown.is_empty(),
+        &arguments.operation_id,
+    ) && operation.state().is_final()
+    {
+        let record = operation.record();
+        return Ok(respond::with_records(
+            respond::finished(operation, state),
+            &[record],
+        ));
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for operation in &operations {
+        if operation.state().is_final() {
+            parts.push(respond::finished_text(operation, state));
+        } else {
+            parts.push(format!(
+                "{} still {}",
+                operation.id(),
+                operation.state().name()
+            ));
+        }
+    }
+    parts.extend(unknown.iter().map(|id| unknown_operation(id)));
+    if parts.is_empty() {
+        parts.push("there is no operation to wait for".to_owned());
+    }
+    let records: Vec<_> = operations
+        .iter()
+        .map(|operation| operation.record())
+        .collect();
+    let message = parts.join("\n\n");
+    let result = if unknown.is_empty() {
+        respond::text(message)
+    } else {
+        respond::refused(message)
+    };
+    Ok(respond::with_records(result, &records))
+}
+
+fn find(state: &ServiceState, ids: &[String]) -> (Vec<Arc<Operation>>, Vec<String>) {
+    let mut found = Vec::new();
+    let mut unknown = Vec::new();
+    for id in ids {
+        match state.executor.store().get(id) {
+            Some(operation) => found.push(operation),
+            None => unknown.push(id.clone()),
+        }
+    }
+    (found, unknown)
+}
+
+fn unknown_operation(id: &str) -> String {
+    format!("there is no operation {id}; `status` lists those that are remembered")
+}
+
+fn is_of(operation: &Operation, prefixes: &[String]) -> bool {
+    prefixes.is_empty()
+        || prefixes
+            .iter()
+            .any(|prefix| operation.tool().starts_with(prefix.as_str()))
+}
+
+fn status(state: &ServiceState, arguments: &StatusArguments) -> Result<CallToolResult, String> {
+    if let Some(id) = &arguments.operation_id
+        && state.executor.store().get(id).is_none()
+    {
+        return Err(unknown_operation(id));
+    }
+    let mut rows = Vec::new();
+    let mut records = Vec::new();
+    let all = state.executor.store().newest_first();
+    let wanted = all.iter().filter(|operation| {
+        arguments
+            .operation_id
+            .as_ref()
+            .is_none_or(|id| operation.id().as_str() == id)
+            && is_of(operation, &arguments.tools)
+            && arguments
+                .state
+                .as_ref()
+                .is_none_or(|name| operation.state().name() == name)
+    });
+    for operation in wanted.take(arguments.limit.unwrap_or(STATUS_ROWS)) {
+        let record = operation.record();
+        let mut row = format!("{} {}", respond::summary(&record), record.tool);
+        let silent = operation.output.last_written().elapsed();
+        if record.state == OperationState::Running && silent >= SILENCE {
+            row.push_str(&format!(
+                " (no output for {} s, may be waiting for input)",
+                silent.as_secs()
+            ));
+        }
+        rows.push(row);
+        records.push(record);
+    }
+    if rows.is_empty() {
+        rows.push("no operations".to_owned());
+    }
+    Ok(respond::with_records(
+        respond::text(rows.join("\n")),
+        &records,
+    ))
+}
+
+async fn cancel(
+    state: &ServiceState,
+    arguments: CancelArguments,
+) -> Result<CallToolResult, String> {
+    let id = &arguments.operation_id;
+    let operation = state
+        .executor
+        .store()
+        .get(id)
+        .ok_or_else(|| unknown_operation(id))?;
+    operation.cancel(
+        arguments
+            .reason
+            .unwrap_or_else(|| "cancelled by the client".to_owned()),
+    );
+    operation.ended().await;
+    let record = operation.record();
+    Ok(respond::with_records(
+        respond::text(respond::summary(&record)),
+        &[record],
+    ))
+}
+
+async fn read_output(
+    state: &ServiceState,
+    arguments: ReadOutputArguments,
+) -> Result<CallToolResult, String> {
+    let id = &arguments.operation_id;
+    let operation = state
+        .executor
+        .store()
+        .get(id)
+        .ok_or_else(|| unknown_operation(id))?;
+    let unreadable = |error: std::io::Error| format!("the output cannot be read: {error}");
+    let totals = operation.output.totals();
+    if let Some(pattern) = &arguments.pattern {
+        let pattern = RegexBuilder::new(pattern)
+            .size_limit(1 << 20)
+            .build()
+            .map_err(|error| format!("the pattern is not a regular expression: {error}"))?;
+        let (hits, count) = operation
+            .output
+            .search(&pattern)
+            .await
+            .map_err(unreadable)?;
+        let mut lines: Vec<String> = hits
+            .iter()
+            .map(|hit| format!("line {}, offset {}: {}", hit.line, hit.offset, hit.text))
+            .collect();
+        lines.push(format!(
+            "[{count} of {} lines match, {} are shown]",
+            totals.lines,
+            hits.len()
+        ));
+        return Ok(respond::text(lines.join("\n")));
+    }
+    let request = match arguments.tail {
+        Some(length) => PageRequest::Tail { length },
+        None => PageRequest::From {
+            offset: arguments.offset.unwrap_or(0),
+            length: arguments.length.unwrap_or(PAGE),
+        },
+    };
+    let page = operation.output.page(request).await.map_err(unreadable)?;
+    let lost = if page.lost_before {
+        "; what comes before was not kept"
+    } else {
+        ""
+    };
+    let message = format!(
+        "{}\n[bytes {} to {} of {} in {} lines{lost}]",
+        page.text, page.offset, page.end, totals.bytes, totals.lines
+    );
+    Ok(respond::text(message))
+}
+
+async fn server_info(state: &ServiceState) -> Result<CallToolResult, String> {
+    let report = state
+        .hosts
+        .report()
+        .await
+        .map_err(|error| error.to_string())?;
+    let policy = state.hosts.policy();
+    let operations = state.executor.store().newest_first();
+    let count = |wanted| {
+        operations
+            .iter()
+            .filter(|operation| operation.state() == wanted)
+            .count()
+    };
+    let host = state
+        .hosts
+        .host()
+        .await
+        .map_err(|error| error.to_string())?;
+    let layers: Vec<Value> = report
+        .layers
+        .iter()
+        .map(|layer| json!({ "name": layer.layer, "enforced": layer.enforced, "gap": layer.gap }))
+        .collect();
+    Ok(respond::document(json!({
+        "server": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "transport": "stdio",
+            "uptime_seconds": Instant::now().duration_since(state.started).as_secs(),
+            "pid": std::process::id(),
+        },
+        "sandbox": {
+            "enforced": !state.sandbox_is_off,
+            "backend": report.backend,
+            "kernel_abi": report.landlock_abi,
+            "layers": layers,
+            "scope": policy.scope,
+            "grants": { "read": policy.read, "write": policy.write },
+            "network": policy.network == Network::On,
+            "hosts": [host.pid()],
+        },
+        "operations": {
+            "running": count(OperationState::Running),
+            "queued": count(OperationState::Queued),
+        },
+    })))
+}

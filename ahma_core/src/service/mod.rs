@@ -1,0 +1,107 @@
+//! The MCP server: tools listed, calls answered.
+//!
+//! Turns a call into a [`CommandPlan`](crate::executor::CommandPlan), an operation into a result.
+//! It starts no process and writes no operation state. A wrong argument or a failed command is an
+//! error *result*, which the model reads; only what no model could have meant, such as a tool that
+//! does not exist, is a protocol error.
+
+mod arguments;
+mod built_in;
+mod calls;
+mod denial;
+mod respond;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+
+use crate::executor::{Executor, HostKeeper};
+
+/// What every call needs.
+pub struct ServiceState {
+    /// Runs commands.
+    pub executor: Executor,
+    /// The sandbox they run in.
+    pub hosts: Arc<HostKeeper>,
+    /// Variables every command starts with.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// The shell of `sandboxed_shell`.
+    pub shell: PathBuf,
+    /// Deadline of a command unless the call says otherwise.
+    pub default_deadline: Duration,
+    /// Whether the operator switched the sandbox off.
+    pub sandbox_is_off: bool,
+    /// When the server started.
+    pub started: Instant,
+}
+
+/// The handler of one client.
+#[derive(Clone)]
+pub struct AhmaService {
+    state: Arc<ServiceState>,
+}
+
+impl AhmaService {
+    /// Serves from shared state.
+    pub fn new(state: Arc<ServiceState>) -> Self {
+        AhmaService { state }
+    }
+
+    fn instructions(&self) -> String {
+        let scope = self.state.hosts.policy().scope.display();
+        let confinement = if self.state.sandbox_is_off {
+            "The sandbox is switched off by the operator.".to_owned()
+        } else {
+            format!(
+                "Commands are confined by the kernel: they can write below {scope} and to their temporary directory."
+            )
+        };
+        format!(
+            "{confinement} `sandboxed_shell` answers at once with an operation id, and the command goes on in the \
+             background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \
+             `read_output` reads output that was too long to show. With `execution_mode` `sync` a call answers \
+             with the result itself."
+        )
+    }
+}
+
+impl ServerHandler for AhmaService {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
+        info.with_instructions(self.instructions())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        built_in::tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(built_in::tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        calls::call(&self.state, &request.name, arguments, &context.ct)
+            .await
+            .map(Into::into)
+    }
+}

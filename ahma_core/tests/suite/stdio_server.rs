@@ -1,0 +1,522 @@
+//! The server as a client sees it: a real process, spoken to line by line.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use ahma_tests::Workspace;
+use ahma_tests::mcp::{CallResult, McpProcess};
+use serde_json::{Value, json};
+
+const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
+
+/// A server for a project, with its own place for private directories.
+struct Served {
+    client: McpProcess,
+    project: Workspace,
+    private: Workspace,
+}
+
+impl Served {
+    fn new() -> Self {
+        Self::with(&[], &[])
+    }
+
+    fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let (project, private) = (Workspace::new(), Workspace::new());
+        let temporary = [("TMPDIR", private.path().to_str().unwrap())];
+        let environment = [&temporary, environment].concat();
+        let client = McpProcess::connect(AHMA_MCP, arguments, project.path(), &environment);
+        Served {
+            client,
+            project,
+            private,
+        }
+    }
+
+    fn sync(&mut self, command: &str) -> CallResult {
+        let arguments = json!({ "command": command, "execution_mode": "sync" });
+        self.client.call("sandboxed_shell", &arguments)
+    }
+
+    fn start(&mut self, command: &str) -> String {
+        let started = self
+            .client
+            .call("sandboxed_shell", &json!({ "command": command }));
+        assert!(started.text.starts_with("started op_"), "{started:?}");
+        assert!(!started.is_error);
+        started.operation_id()
+    }
+
+    fn until_exists(&self, name: &str) {
+        let path = self.project.path().join(name);
+        until(|| path.exists());
+    }
+}
+
+fn until(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !done() {
+        assert!(Instant::now() < end, "it did not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Processes of the machine whose command line holds the mark.
+fn marked(mark: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| String::from_utf8_lossy(line).contains(mark))
+        .count()
+}
+
+fn mark(number: u32) -> String {
+    format!("9{number}{:06}.5", std::process::id())
+}
+
+#[test]
+fn a_command_runs_in_the_project_and_its_result_ends_with_one_line_about_it() {
+    let mut served = Served::new();
+    let result = served.sync("echo hello > file; cat file; pwd; exit 0");
+    let directory = served.project.path().canonicalize().unwrap();
+    let (output, last) = result.text.rsplit_once('\n').unwrap();
+    assert_eq!(output, format!("hello\n{}", directory.display()));
+    assert!(
+        last.starts_with("[op_") && last.contains(" completed, exit code 0, "),
+        "{last}"
+    );
+    assert!(!result.is_error);
+    assert_eq!(result.record["state"], "completed");
+    assert_eq!(result.record["exit_code"], 0);
+    assert_eq!(
+        fs::read_to_string(served.project.path().join("file")).unwrap(),
+        "hello\n"
+    );
+}
+
+#[test]
+fn a_failed_command_is_an_error_result_with_its_exit_code() {
+    let mut served = Served::new();
+    let result = served.sync("echo oops >&2; exit 3");
+    assert!(result.is_error);
+    assert!(result.text.starts_with("oops\n[op_"), "{}", result.text);
+    assert_eq!(
+        (&result.record["state"], &result.record["exit_code"]),
+        (&json!("failed"), &json!(3))
+    );
+}
+
+#[test]
+fn a_denial_is_explained() {
+    let mut served = Served::new();
+    let outside = served.private.write("secret", "the secret");
+    let result = served.sync(&format!("cat {}", outside.display()));
+    assert!(
+        result.is_error && !result.text.contains("the secret"),
+        "{}",
+        result.text
+    );
+    let scope = served.project.path().canonicalize().unwrap();
+    assert!(
+        result.text.contains("The sandbox probably refused"),
+        "{}",
+        result.text
+    );
+    assert!(
+        result.text.contains(scope.to_str().unwrap()),
+        "{}",
+        result.text
+    );
+}
+
+#[test]
+fn an_asynchronous_call_answers_at_once_and_await_brings_the_result() {
+    let mut served = Served::new();
+    let id = served.start("while ! test -e go; do sleep 0.02; done; echo done");
+    let status = served.client.call("status", &json!({ "operation_id": id }));
+    assert_eq!(
+        status.structured["operations"][0]["operation_id"],
+        json!(id)
+    );
+    let early = served.client.call(
+        "await",
+        &json!({ "operation_id": id, "timeout_seconds": 0 }),
+    );
+    assert!(early.text.contains("still "), "{}", early.text);
+    served.project.write("go", "");
+    let result = served.client.call("await", &json!({ "operation_id": id }));
+    assert!(result.text.starts_with("done\n[op_"), "{}", result.text);
+    assert_eq!(result.record["operation_id"], json!(id));
+}
+
+#[test]
+fn await_of_several_returns_all_and_names_unknown_ones() {
+    let mut served = Served::new();
+    let ids = [served.start("echo one"), served.start("echo two; exit 1")];
+    let both = served.client.call("await", &json!({ "operation_id": ids }));
+    assert!(
+        both.text.contains("one\n[op_") && both.text.contains("two\n[op_"),
+        "{}",
+        both.text
+    );
+    assert!(
+        !both.is_error,
+        "a failed one among several is no error of await"
+    );
+    let unknown = served
+        .client
+        .call("await", &json!({ "operation_id": [ids[0], "op_nosuch"] }));
+    assert!(unknown.is_error && unknown.text.contains("there is no operation op_nosuch"));
+}
+
+#[test]
+fn cancel_ends_the_whole_tree_before_it_answers() {
+    let mut served = Served::new();
+    let mark = mark(1);
+    let id = served.start(&format!(
+        "(setsid sleep {mark} &); sleep {mark} & touch up; wait"
+    ));
+    served.until_exists("up");
+    assert!(marked(&mark) >= 2);
+    let result = served
+        .client
+        .call("cancel", &json!({ "operation_id": id, "reason": "enough" }));
+    assert_eq!(marked(&mark), 0);
+    assert!(result.text.contains(" cancelled"), "{}", result.text);
+    let again = served.client.call("cancel", &json!({ "operation_id": id }));
+    assert!(again.text.contains(" cancelled"), "{}", again.text);
+    let result = served.client.call("await", &json!({ "operation_id": id }));
+    assert!(
+        result.is_error && result.text.contains("enough\n[op_"),
+        "{}",
+        result.text
+    );
+}
+
+#[test]
+fn cancelling_a_call_stops_its_command() {
+    let mut served = Served::new();
+    let mark = mark(2);
+    let arguments =
+        json!({ "command": format!("touch up; sleep {mark}"), "execution_mode": "sync" });
+    let id = served.client.send(
+        "tools/call",
+        &json!({ "name": "sandboxed_shell", "arguments": arguments }),
+    );
+    served.until_exists("up");
+    served.client.notify(
+        "notifications/cancelled",
+        &json!({ "requestId": id, "reason": "changed my mind" }),
+    );
+    until(|| marked(&mark) == 0);
+    let status = served
+        .client
+        .call("status", &json!({ "state": "cancelled" }));
+    assert_eq!(
+        status.structured["operations"].as_array().unwrap().len(),
+        1,
+        "{}",
+        status.text
+    );
+}
+
+#[test]
+fn a_long_output_is_shown_in_part_and_can_be_read_and_searched() {
+    let mut served = Served::new();
+    let result = served.sync("seq 1 200000");
+    assert!(result.text.starts_with("1\n2\n3\n") && result.text.contains("\n200000\n[op_"));
+    assert!(result.text.len() < 50_000, "{}", result.text.len());
+    assert_eq!(result.record["truncated"], true);
+    assert_eq!(result.record["output_bytes"], 1_288_895);
+    let id = result.operation_id();
+    let page = served.client.call(
+        "read_output",
+        &json!({ "operation_id": id, "offset": 588_895, "length": 14 }),
+    );
+    assert_eq!(
+        page.text,
+        "100001\n100002\n\n[bytes 588895 to 588909 of 1288895 in 200000 lines]"
+    );
+    let tail = served
+        .client
+        .call("read_output", &json!({ "operation_id": id, "tail": 7 }));
+    assert!(tail.text.starts_with("200000\n"), "{}", tail.text);
+    let found = served.client.call(
+        "read_output",
+        &json!({ "operation_id": id, "pattern": "^19999[89]$" }),
+    );
+    assert!(
+        found.text.starts_with("line 199998, offset "),
+        "{}",
+        found.text
+    );
+    assert!(
+        found
+            .text
+            .ends_with("[2 of 200000 lines match, 2 are shown]"),
+        "{}",
+        found.text
+    );
+}
+
+#[test]
+fn standard_input_and_directory_can_be_given() {
+    let mut served = Served::new();
+    served.project.write("sub/file", "");
+    let arguments = json!({
+        "command": "cat; ls", "stdin": "given\n", "working_directory": "sub", "execution_mode": "sync"
+    });
+    let result = served.client.call("sandboxed_shell", &arguments);
+    assert!(result.text.starts_with("given\nfile\n"), "{}", result.text);
+    let outside = json!({ "command": "ls", "working_directory": "/etc" });
+    let refused = served.client.call("sandboxed_shell", &outside);
+    assert!(
+        refused.is_error && refused.text.contains("is outside the sandbox scope"),
+        "{}",
+        refused.text
+    );
+}
+
+#[test]
+fn the_deadline_of_a_call_is_kept() {
+    let mut served = Served::new();
+    let arguments = json!({ "command": "echo before; sleep 60", "timeout_seconds": 1, "execution_mode": "sync" });
+    let result = served.client.call("sandboxed_shell", &arguments);
+    assert!(
+        result.is_error && result.text.starts_with("before\n"),
+        "{}",
+        result.text
+    );
+    assert_eq!(result.record["state"], "timed_out");
+}
+
+#[test]
+fn wrong_calls_are_answered_each_in_its_way() {
+    let mut served = Served::new();
+    let unknown = served
+        .client
+        .request("tools/call", &json!({ "name": "nosuch", "arguments": {} }));
+    assert_eq!(unknown["error"]["code"], -32602);
+    for (tool, arguments, expected) in [
+        (
+            "sandboxed_shell",
+            json!({ "comand": "x" }),
+            "unknown field `comand`",
+        ),
+        ("sandboxed_shell", json!({}), "missing field `command`"),
+        (
+            "sandboxed_shell",
+            json!({ "command": "x", "timeout_seconds": 0 }),
+            "use 1 to 86400",
+        ),
+        (
+            "sandboxed_shell",
+            json!({ "command": "x", "execution_mode": "later" }),
+            "unknown variant `later`",
+        ),
+        (
+            "cancel",
+            json!({ "operation_id": "op_nosuch" }),
+            "there is no operation op_nosuch",
+        ),
+        (
+            "read_output",
+            json!({ "operation_id": "op_nosuch" }),
+            "there is no operation op_nosuch",
+        ),
+        (
+            "status",
+            json!({ "operation_id": "op_nosuch" }),
+            "there is no operation op_nosuch",
+        ),
+    ] {
+        let result = served.client.call(tool, &arguments);
+        assert!(
+            result.is_error && result.text.contains(expected),
+            "{tool} {arguments}: {}",
+            result.text
+        );
+    }
+}
+
+#[test]
+fn the_tools_are_listed_with_closed_schemas() {
+    let mut served = Served::new();
+    let answer = served.client.request("tools/list", &json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "sandboxed_shell",
+            "await",
+            "status",
+            "cancel",
+            "read_output",
+            "get_server_info"
+        ]
+    );
+    for tool in tools {
+        assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
+    }
+}
+
+#[test]
+fn server_info_tells_what_is_enforced() {
+    let mut served = Served::new();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["enforced"], true);
+    let layers = info["sandbox"]["layers"].as_array().unwrap();
+    assert!(
+        layers.iter().all(|layer| layer["enforced"] == true),
+        "{layers:?}"
+    );
+    assert_eq!(info["server"]["pid"], served.client.pid());
+    assert_eq!(info["operations"], json!({ "running": 0, "queued": 0 }));
+}
+
+#[test]
+fn secrets_of_the_server_reach_no_command_unless_named() {
+    let secrets = [("MY_API_KEY", "sentinel-1"), ("GH_TOKEN", "sentinel-2")];
+    let mut served = Served::with(&["--pass-env", "GH_TOKEN"], &secrets);
+    let result = served.sync("env; cat /proc/*/environ | tr '\\0' '\\n'");
+    assert!(!result.text.contains("sentinel-1"), "{}", result.text);
+    assert!(
+        result.text.contains("GH_TOKEN=sentinel-2"),
+        "{}",
+        result.text
+    );
+}
+
+#[test]
+fn grants_and_network_follow_the_operator() {
+    let extra = Workspace::new();
+    extra.write("file", "granted\n");
+    let path = extra.path().to_str().unwrap();
+    let mut served = Served::with(&["--sandbox-read", path, "--network", "off"], &[]);
+    let result = served.sync(&format!("cat {path}/file; echo x >> {path}/file"));
+    assert!(
+        result.text.starts_with("granted\n") && result.is_error,
+        "{}",
+        result.text
+    );
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["network"], false);
+}
+
+#[test]
+fn without_the_sandbox_every_result_says_so() {
+    let mut served = Served::with(&["--no-sandbox"], &[]);
+    let outside = served.private.write("file", "outside\n");
+    let result = served.sync(&format!("cat {}", outside.display()));
+    assert!(
+        result
+            .text
+            .starts_with("outside\nThe sandbox is switched off.\n"),
+        "{}",
+        result.text
+    );
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["enforced"], false);
+    let mark = mark(3);
+    let id = served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.call("cancel", &json!({ "operation_id": id }));
+    assert_eq!(marked(&mark), 0, "trees are ended all the same");
+}
+
+#[test]
+fn when_the_client_goes_everything_ends() {
+    let mut served = Served::new();
+    let mark = mark(4);
+    served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.close();
+    let status = served.client.wait();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+    let left: Vec<_> = fs::read_dir(served.private.path()).unwrap().collect();
+    assert!(left.is_empty(), "private directories are removed: {left:?}");
+}
+
+#[test]
+fn a_termination_signal_ends_everything() {
+    let mut served = Served::new();
+    let mark = mark(5);
+    served.start(&format!("touch up; sleep {mark}"));
+    served.until_exists("up");
+    let pid = served.client.pid().to_string();
+    assert!(served.project.run("kill", &["-TERM", &pid]).code == 0);
+    assert_eq!(served.client.wait().code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn a_killed_server_leaves_no_process() {
+    let mut served = Served::new();
+    let mark = mark(6);
+    served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.kill();
+    until(|| marked(&mark) == 0);
+    let next = Served::new();
+    drop(next);
+}
+
+#[test]
+fn a_start_leaves_the_project_as_it_was() {
+    let mut served = Served::new();
+    served.client.call("get_server_info", &json!({}));
+    served.client.close();
+    served.client.wait();
+    assert_eq!(fs::read_dir(served.project.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_scope_that_is_too_wide_is_refused() {
+    let workspace = Workspace::new();
+    let refused = workspace.run(AHMA_MCP, &["--sandbox-scope", "/"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("the scope would be the whole file system"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("--allow-wide-scope"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(refused.stdout, "");
+}
+
+#[test]
+fn many_calls_at_once_each_get_their_own_answer() {
+    let mut served = Served::new();
+    let ids: Vec<(u64, u32)> = (0..40)
+        .map(|number| {
+            let arguments =
+                json!({ "command": format!("echo {number}"), "execution_mode": "sync" });
+            let params = json!({ "name": "sandboxed_shell", "arguments": arguments });
+            (served.client.send("tools/call", &params), number)
+        })
+        .collect();
+    let mut answers: Vec<(u64, Value)> = Vec::new();
+    for (id, number) in ids {
+        let answer = match answers.iter().position(|(answered, _)| *answered == id) {
+            Some(position) => answers.swap_remove(position).1,
+            None => served.client.answer_keeping(id, &mut answers),
+        };
+        let result = CallResult::of(&answer);
+        assert!(
+            result.text.starts_with(&format!("{number}\n[op_")),
+            "{number}: {}",
+            result.text
+        );
+    }
+}

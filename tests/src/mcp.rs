@@ -1,0 +1,222 @@
+//! A client that speaks MCP with a server process line by line, and sees everything on its stdout.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// No test waits longer than this for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server process and the connection to it.
+pub struct McpProcess {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next_id: u64,
+}
+
+impl McpProcess {
+    /// Starts a server without talking to it.
+    pub fn start(
+        program: &str,
+        arguments: &[&str],
+        directory: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the server can be started");
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        McpProcess {
+            child,
+            input,
+            lines,
+            next_id: 1,
+        }
+    }
+
+    /// Starts a server and initializes as a client of 2025-06-18.
+    pub fn connect(
+        program: &str,
+        arguments: &[&str],
+        directory: &Path,
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut process = Self::start(program, arguments, directory, environment);
+        let answer = process.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" }
+            }),
+        );
+        assert_eq!(
+            answer["result"]["serverInfo"]["name"], "ahma_mcp",
+            "{answer}"
+        );
+        process.notify("notifications/initialized", &json!({}));
+        process
+    }
+
+    /// The process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a request and returns its id.
+    pub fn send(&mut self, method: &str, params: &Value) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: &Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn write(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("the connection is open");
+        writeln!(input, "{message}").expect("the server reads");
+    }
+
+    /// Waits for the answer to a request; other messages are passed over, but must be messages.
+    pub fn answer(&mut self, id: u64) -> Value {
+        self.answer_keeping(id, &mut Vec::new())
+    }
+
+    /// The same, keeping the answers to other requests that come before it.
+    pub fn answer_keeping(&mut self, id: u64, others: &mut Vec<(u64, Value)>) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let message = self.next_message(end, id);
+            match message["id"].as_u64() {
+                Some(answered) if answered == id => return message,
+                Some(answered) => others.push((answered, message)),
+                None => {}
+            }
+        }
+    }
+
+    fn next_message(&mut self, end: Instant, id: u64) -> Value {
+        let line = match self
+            .lines
+            .recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => panic!("no answer to request {id}"),
+            Err(RecvTimeoutError::Disconnected) => {
+                panic!("the server ended before it answered {id}")
+            }
+        };
+        let message: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("not a message on stdout: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        message
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    /// Calls a tool and returns its result.
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> CallResult {
+        let answer = self.request(
+            "tools/call",
+            &json!({ "name": tool, "arguments": arguments }),
+        );
+        CallResult::of(&answer)
+    }
+
+    /// Closes the connection; the server is expected to end by itself.
+    pub fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits for the end of the server.
+    pub fn wait(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the server did not end");
+    }
+
+    /// Ends the server as a crash would.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a child");
+        self.child.wait().expect("a child");
+    }
+}
+
+impl Drop for McpProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The result of a tool call.
+#[derive(Debug, Clone)]
+pub struct CallResult {
+    /// Its text.
+    pub text: String,
+    /// Whether it is an error result.
+    pub is_error: bool,
+    /// The operation record, where there is one.
+    pub record: Value,
+    /// The structured content, where there is some.
+    pub structured: Value,
+}
+
+impl CallResult {
+    /// Reads the answer to a `tools/call`.
+    pub fn of(answer: &Value) -> Self {
+        let result = &answer["result"];
+        assert!(result.is_object(), "no result: {answer}");
+        CallResult {
+            text: result["content"][0]["text"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            is_error: result["isError"].as_bool().unwrap_or_default(),
+            record: result["_meta"]["ahma/operation"].clone(),
+            structured: result["structuredContent"].clone(),
+        }
+    }
+
+    /// The id of the operation.
+    pub fn operation_id(&self) -> String {
+        self.record["operation_id"]
+            .as_str()
+            .expect("an operation")
+            .to_owned()
+    }
+}

@@ -10,6 +10,8 @@
 )]
 
 pub mod mcp;
+#[cfg(target_os = "linux")]
+pub mod weaken;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -517,3 +517,36 @@ fn many_calls_at_once_each_get_their_own_answer() {
         );
     }
 }
+
+/// A server on a machine that lacks a kernel feature.
+fn weakened(what: &str, project: &Workspace) -> ahma_tests::Finished {
+    let test = std::env::current_exe().unwrap();
+    let helper = test
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/weakened_server");
+    project.run(helper.to_str().unwrap(), &[what, AHMA_MCP])
+}
+
+#[test]
+fn without_landlock_the_server_refuses_and_says_what_to_do() {
+    for what in ["no-landlock", "16-layers"] {
+        let finished = weakened(what, &Workspace::new());
+        assert_eq!(finished.code, 3, "{what}: {}", finished.stderr);
+        assert_eq!(finished.stdout, "", "{what}");
+        for part in [
+            "error: the sandbox cannot be set up: Landlock is not available",
+            "Linux 5.13 or newer",
+            "an agent could damage files anywhere",
+            "--no-sandbox",
+        ] {
+            assert!(
+                finished.stderr.contains(part),
+                "{what} lacks {part}: {}",
+                finished.stderr
+            );
+        }
+    }
+}

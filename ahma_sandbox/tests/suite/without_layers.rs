@@ -153,3 +153,70 @@ async fn each_layer_alone_still_keeps_the_secret() {
         );
     }
 }
+
+/// Runs a command in a sandbox on a machine that lacks a kernel feature.
+fn on_a_weaker_machine(what: &str, script: &str) -> (String, String) {
+    let program = crate::support::host_program();
+    let helper = program.with_file_name("weakened_host");
+    let scope = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new(helper)
+        .args([what.as_ref(), program.as_os_str(), scope.path().as_os_str()])
+        .args(["sh", "-c", script])
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn where_user_namespaces_are_refused_the_rest_still_holds() {
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    fs::write(outside.path(), "the secret\n").unwrap();
+    let script = format!(
+        "echo in; cat {}; unshare -U true || echo refused",
+        outside.path().display()
+    );
+    let (output, report) = on_a_weaker_machine("no-user-namespaces", &script);
+    assert!(
+        output.starts_with("in\n") && output.ends_with("refused\n"),
+        "{output} {report}"
+    );
+    assert!(!output.contains("the secret"), "{output}");
+    assert!(
+        report.contains("layer: Landlock, enforced: true"),
+        "{report}"
+    );
+    assert!(
+        report.contains("layer: Namespaces, enforced: false"),
+        "{report}"
+    );
+    assert!(
+        report.contains("no user namespace: Operation not permitted"),
+        "{report}"
+    );
+}
+
+#[test]
+fn without_landlock_nothing_runs() {
+    for what in ["no-landlock", "16-layers"] {
+        let (output, report) = on_a_weaker_machine(what, "echo ran");
+        assert_eq!(output, "", "{what}: {report}");
+        assert!(report.contains("Landlock"), "{what}: {report}");
+    }
+}
+
+#[test]
+fn inside_another_sandbox_commands_are_confined_all_the_same() {
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    fs::write(outside.path(), "the secret\n").unwrap();
+    let script = format!("echo in; cat {}", outside.path().display());
+    let (output, report) = on_a_weaker_machine("3-layers", &script);
+    assert!(
+        output.starts_with("in\n") && !output.contains("the secret"),
+        "{output} {report}"
+    );
+    assert!(
+        report.contains("layer: Landlock, enforced: true"),
+        "{report}"
+    );
+}

@@ -29,6 +29,7 @@ mod error;
 mod policy;
 mod report;
 mod scope;
+mod seatbelt;
 
 #[cfg(target_os = "linux")]
 mod client;
@@ -51,3 +52,4 @@ pub use host::{HOST_ARGUMENT, become_host_if_asked};
 pub use policy::{Layer, Limits, Network, SandboxPolicy};
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
+pub use seatbelt::{SeatbeltProfile, seatbelt_profile};

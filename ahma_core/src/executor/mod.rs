@@ -4,6 +4,8 @@
 //! happens. It never speaks to a client and never decides what may run: plans come from the service,
 //! confinement from the sandbox.
 
+pub mod command_line;
+
 mod hosts;
 mod run;
 

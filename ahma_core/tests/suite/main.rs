@@ -8,6 +8,8 @@
 )]
 
 mod arguments;
+#[cfg(feature = "server")]
+mod argv;
 mod calls;
 mod command_lines;
 mod descriptions;

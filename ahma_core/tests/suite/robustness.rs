@@ -174,8 +174,9 @@ proptest! {
             fault.message.starts_with("not valid JSON") || fault.message == "the file is empty"
         });
         let theirs = serde_json::from_str::<Value>(&text);
-        // Numbers beyond the range of a float are JSON by its grammar; only serde_json minds.
-        let mind = |error: &serde_json::Error| !error.to_string().contains("range");
-        prop_assert_eq!(refused, theirs.as_ref().is_err_and(mind), "{:?}: {:?}", text, theirs);
+        // Numbers beyond the range of a float are JSON by its grammar; only serde_json minds, and
+        // then looks no further.
+        prop_assume!(!theirs.as_ref().is_err_and(|error| error.to_string().contains("range")));
+        prop_assert_eq!(refused, theirs.is_err(), "{:?}: {:?}", text, theirs);
     }
 }

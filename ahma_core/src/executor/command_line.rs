@@ -1,0 +1,230 @@
+//! From the arguments of a call to the words of a command line. No shell is involved: a value is one
+//! word, or the part of one behind `=`, whatever it holds.
+//!
+//! Pure: nothing is read, written or run. What must be written first, such as the content of a file
+//! argument, is part of the result.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::config::{
+    Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, LeafSpec, ScalarSpec,
+    Separator, ValueSpec, check_arguments,
+};
+
+/// A command line, as far as it is known before anything is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuiltCommand {
+    /// Program and arguments.
+    pub words: Vec<Word>,
+    /// The standard input.
+    pub input: Option<String>,
+}
+
+/// One word of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// The word itself.
+    Text(String),
+    /// The path of a private file with this content, behind a prefix such as `--file=`.
+    File {
+        /// What stands before the path in the same word.
+        prefix: String,
+        /// What the file holds.
+        content: String,
+    },
+}
+
+/// Where paths may lead.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'s> {
+    /// The directory the command runs in.
+    pub working_directory: &'s Path,
+    /// The scope and the operator's grants.
+    pub roots: &'s [PathBuf],
+}
+
+/// Builds the command line of a call, or says everything that is wrong with its arguments.
+pub fn build(
+    leaf: &LeafSpec,
+    given: &Map<String, Value>,
+    surroundings: Surroundings<'_>,
+) -> Result<BuiltCommand, Vec<ArgumentFault>> {
+    let mut faults = check_arguments(leaf, given);
+    faults.extend(paths_outside(leaf, given, surroundings));
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let Action::Run(line) = &leaf.action else {
+        return Ok(BuiltCommand {
+            words: Vec::new(),
+            input: None,
+        });
+    };
+    Ok(assemble(line, leaf, given))
+}
+
+fn assemble(line: &CommandLine, leaf: &LeafSpec, given: &Map<String, Value>) -> BuiltCommand {
+    let mut options = Vec::new();
+    let mut positionals = Vec::new();
+    let mut input = None;
+    for argument in &leaf.arguments {
+        let Some(value) = value_of(argument, given) else {
+            continue;
+        };
+        match &argument.delivery {
+            Delivery::Flag(flag) => add_flag(&mut options, flag, value),
+            Delivery::Positional(separator) => {
+                if *separator == Separator::Dashes {
+                    positionals.push(Word::Text("--".to_owned()));
+                }
+                positionals.extend(scalars(value).map(|scalar| Word::Text(text(scalar))));
+            }
+            Delivery::File(Some(flag)) => add_file_flag(&mut options, flag, text(value)),
+            Delivery::File(None) => {
+                positionals.push(Word::File {
+                    prefix: String::new(),
+                    content: text(value),
+                });
+            }
+            Delivery::Stdin => input = Some(text(value)),
+        }
+    }
+    if line.end_of_options && !positionals.is_empty() {
+        positionals.insert(0, Word::Text("--".to_owned()));
+    }
+    let mut words: Vec<Word> = std::iter::once(&line.program)
+        .chain(&line.words)
+        .cloned()
+        .map(Word::Text)
+        .collect();
+    if line.positionals_first {
+        words.extend(positionals);
+        words.extend(options);
+    } else {
+        words.extend(options);
+        words.extend(positionals);
+    }
+    BuiltCommand { words, input }
+}
+
+/// What the caller gave, else the default. An empty array says nothing.
+fn value_of<'v>(argument: &'v ArgumentSpec, given: &'v Map<String, Value>) -> Option<&'v Value> {
+    let by_name = given.get(&argument.name);
+    let by_alias = argument.alias.as_ref().and_then(|alias| given.get(alias));
+    let says_something =
+        |value: &&Value| value.as_array().is_none_or(|elements| !elements.is_empty());
+    let value = by_name.or(by_alias).filter(says_something);
+    value.or(argument.default.as_ref()).filter(says_something)
+}
+
+fn add_flag(words: &mut Vec<Word>, flag: &Flag, value: &Value) {
+    match value {
+        Value::Bool(true) => words.push(Word::Text(flag.text.clone())),
+        Value::Bool(false) => {}
+        value => {
+            for scalar in scalars(value) {
+                if flag.joined {
+                    words.push(Word::Text(format!("{}={}", flag.text, text(scalar))));
+                } else {
+                    words.push(Word::Text(flag.text.clone()));
+                    words.push(Word::Text(text(scalar)));
+                }
+            }
+        }
+    }
+}
+
+fn add_file_flag(words: &mut Vec<Word>, flag: &Flag, content: String) {
+    if flag.joined {
+        words.push(Word::File {
+            prefix: format!("{}=", flag.text),
+            content,
+        });
+    } else {
+        words.push(Word::Text(flag.text.clone()));
+        words.push(Word::File {
+            prefix: String::new(),
+            content,
+        });
+    }
+}
+
+/// The elements of an array, or the one value.
+fn scalars(value: &Value) -> impl Iterator<Item = &Value> {
+    value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice)
+        .iter()
+}
+
+/// A value as a program reads it: a whole number never with a fraction.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+                format!("{float:.0}")
+            }
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// Paths that lead outside of what commands may use. An early, helpful message: links are not
+/// followed here, and the kernel is what holds a command back.
+fn paths_outside(
+    leaf: &LeafSpec,
+    given: &Map<String, Value>,
+    surroundings: Surroundings<'_>,
+) -> Vec<ArgumentFault> {
+    let mut faults = Vec::new();
+    for argument in leaf
+        .arguments
+        .iter()
+        .filter(|argument| is_path(&argument.values))
+    {
+        let Some(value) = value_of(argument, given) else {
+            continue;
+        };
+        for path in scalars(value).filter_map(Value::as_str) {
+            let real = normalised(&surroundings.working_directory.join(path));
+            if !surroundings.roots.iter().any(|root| real.starts_with(root)) {
+                faults.push(ArgumentFault {
+                    argument: argument.name.clone(),
+                    message: format!("the path {path:?} is outside the sandbox"),
+                    hint: surroundings
+                        .roots
+                        .first()
+                        .map(|scope| format!("use a path below {}", scope.display())),
+                });
+            }
+        }
+    }
+    faults
+}
+
+fn is_path(values: &ValueSpec) -> bool {
+    match values {
+        ValueSpec::One(ScalarSpec { is_path, .. })
+        | ValueSpec::Many(ScalarSpec { is_path, .. }) => *is_path,
+        ValueSpec::Boolean => false,
+    }
+}
+
+/// The path without `.` and `..`, as far as that can be said without looking at the disk.
+fn normalised(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}

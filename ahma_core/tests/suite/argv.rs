@@ -1,0 +1,232 @@
+//! What a call becomes on the command line: every value one word, none of them a flag.
+
+use std::path::{Path, PathBuf};
+
+use ahma_core::config::LeafSpec;
+use ahma_core::executor::command_line::{BuiltCommand, Surroundings, Word, build};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::leaves_of;
+
+fn built(leaf: &LeafSpec, call: &Value) -> Result<BuiltCommand, Vec<String>> {
+    let roots = [PathBuf::from("/project"), PathBuf::from("/granted")];
+    let surroundings = Surroundings {
+        working_directory: Path::new("/project/sub"),
+        roots: &roots,
+    };
+    build(leaf, call.as_object().unwrap(), surroundings)
+        .map_err(|faults| faults.into_iter().map(|fault| fault.message).collect())
+}
+
+fn words(leaf: &LeafSpec, call: &Value) -> Vec<String> {
+    let command = built(leaf, call).unwrap_or_else(|faults| panic!("{call}: {faults:?}"));
+    command
+        .words
+        .into_iter()
+        .map(|word| match word {
+            Word::Text(text) => text,
+            Word::File { prefix, content } => format!("{prefix}<{content}>"),
+        })
+        .collect()
+}
+
+fn git_commit() -> LeafSpec {
+    leaves_of(&json!({
+        "name": "git", "description": "G.", "command": "git", "fixed_args": ["--no-pager"],
+        "subcommand": [{
+            "name": "commit", "description": "C.", "end_of_options": true,
+            "options": [
+                { "name": "message", "type": "string", "alias": "m" },
+                { "name": "all", "type": "boolean" },
+                { "name": "quiet", "type": "boolean", "default": true },
+                { "name": "level", "type": "integer", "flag": "-l" },
+                { "name": "trailer", "type": "array" },
+                { "name": "include", "type": "array", "flag": "-i" },
+                { "name": "body", "type": "string", "file_arg": true, "file_flag": "-F" },
+                { "name": "template", "type": "string", "file_arg": true },
+                { "name": "patch", "type": "string", "stdin": true }
+            ],
+            "positional_args": [
+                { "name": "paths", "type": "array", "items": { "type": "string", "format": "path" } }
+            ]
+        }]
+    }))
+    .remove(0)
+}
+
+#[test]
+fn each_kind_of_argument_takes_its_form() {
+    let leaf = git_commit();
+    let start = ["git", "--no-pager", "commit"];
+    for (call, expected) in [
+        (json!({}), vec!["--quiet"]),
+        (json!({ "quiet": false }), vec![]),
+        (
+            json!({ "message": "two words", "quiet": false }),
+            vec!["--message=two words"],
+        ),
+        (
+            json!({ "m": "by alias", "quiet": false }),
+            vec!["--message=by alias"],
+        ),
+        (
+            json!({ "message": "-x", "quiet": false }),
+            vec!["--message=-x"],
+        ),
+        (json!({ "all": true }), vec!["--all", "--quiet"]),
+        (json!({ "level": 3.0, "quiet": false }), vec!["-l", "3"]),
+        (
+            json!({ "trailer": ["a", "b"], "quiet": false }),
+            vec!["--trailer=a", "--trailer=b"],
+        ),
+        (
+            json!({ "include": ["a", "b"], "quiet": false }),
+            vec!["-i", "a", "-i", "b"],
+        ),
+        (
+            json!({ "trailer": [], "paths": [], "quiet": false }),
+            vec![],
+        ),
+        (
+            json!({ "body": "text", "quiet": false }),
+            vec!["-F", "<text>"],
+        ),
+        (
+            json!({ "template": "text", "quiet": false }),
+            vec!["--template=<text>"],
+        ),
+        (
+            json!({ "paths": ["a", "b"], "quiet": false }),
+            vec!["--", "a", "b"],
+        ),
+    ] {
+        assert_eq!(
+            words(&leaf, &call),
+            [start.as_slice(), &expected].concat(),
+            "{call}"
+        );
+    }
+}
+
+#[test]
+fn meta_parameters_are_never_passed_on() {
+    let call = json!({
+        "quiet": false, "working_directory": "x", "execution_mode": "sync", "timeout_seconds": 5
+    });
+    assert_eq!(words(&git_commit(), &call), ["git", "--no-pager", "commit"]);
+}
+
+#[test]
+fn standard_input_is_apart_from_the_words() {
+    let command = built(&git_commit(), &json!({ "patch": "diff", "quiet": false })).unwrap();
+    assert_eq!(command.input.as_deref(), Some("diff"));
+    assert_eq!(command.words.len(), 3);
+}
+
+#[test]
+fn dashes_stand_before_the_argument_that_asks_for_them() {
+    let leaf = leaves_of(&json!({
+        "name": "diff", "description": "D.", "command": "git", "fixed_args": ["diff"],
+        "options": [{ "name": "stat", "type": "boolean" }],
+        "positional_args": [{ "name": "revisions", "type": "array" },
+                            { "name": "paths", "type": "array", "end_of_options": true }]
+    }))
+    .remove(0);
+    for (call, expected) in [
+        (
+            json!({ "stat": true, "revisions": ["a", "b"] }),
+            "git diff --stat a b",
+        ),
+        (json!({ "paths": ["p"] }), "git diff -- p"),
+        (
+            json!({ "revisions": ["a"], "paths": ["p", "q"] }),
+            "git diff a -- p q",
+        ),
+    ] {
+        assert_eq!(words(&leaf, &call).join(" "), expected, "{call}");
+    }
+}
+
+#[test]
+fn positionals_can_come_first() {
+    let leaf = leaves_of(&json!({
+        "name": "find", "description": "F.", "command": "find", "positional_args_first": true,
+        "options": [{ "name": "name", "type": "string", "flag": "-name", "allow_dash": true }],
+        "positional_args": [{ "name": "paths", "type": "array", "default": ["."] }]
+    }))
+    .remove(0);
+    assert_eq!(
+        words(&leaf, &json!({ "name": "-x*" })),
+        ["find", ".", "-name", "-x*"]
+    );
+    assert_eq!(
+        words(&leaf, &json!({ "paths": [], "name": "x" })),
+        ["find", ".", "-name", "x"]
+    );
+}
+
+#[test]
+fn paths_must_lie_in_the_scope_or_a_grant() {
+    let leaf = git_commit();
+    let paths = |paths: &[&str]| json!({ "paths": paths, "quiet": false });
+    for inside in [
+        "a",
+        "./a/../b",
+        "..",
+        "../x",
+        "/project",
+        "/project/a b",
+        "/granted/x",
+    ] {
+        assert!(built(&leaf, &paths(&[inside])).is_ok(), "{inside}");
+    }
+    for outside in [
+        "../..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "/projects",
+        "/",
+        "/project/../etc",
+    ] {
+        let expected = vec![format!("the path {outside:?} is outside the sandbox")];
+        assert_eq!(
+            built(&leaf, &paths(&["a", outside])).unwrap_err(),
+            expected,
+            "{outside}"
+        );
+    }
+}
+
+#[test]
+fn everything_wrong_is_told_at_once() {
+    let call = json!({ "level": "x", "nosuch": 1, "paths": ["/etc"] });
+    let faults = built(&git_commit(), &call).unwrap_err();
+    assert_eq!(faults.len(), 3, "{faults:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a value holds, it stays one word in its place, or the call is refused.
+    #[test]
+    fn a_value_is_never_more_than_one_word(text in "\\PC{0,40}|[-;$`\"'|&<>(){} \n\t*?!~]{1,20}") {
+        let leaf = git_commit();
+        let joined = words_or_refusal(&leaf, &json!({ "message": text, "quiet": false }));
+        if let Some(words) = joined {
+            prop_assert_eq!(&words[3..], [format!("--message={text}")]);
+        }
+        let call = json!({ "include": [text], "quiet": false });
+        match words_or_refusal(&leaf, &call) {
+            Some(words) => {
+                prop_assert!(!text.starts_with('-'));
+                prop_assert_eq!(&words[3..], ["-i".to_owned(), text]);
+            }
+            None => prop_assert!(text.starts_with('-')),
+        }
+    }
+}
+
+fn words_or_refusal(leaf: &LeafSpec, call: &Value) -> Option<Vec<String>> {
+    built(leaf, call).is_ok().then(|| words(leaf, call))
+}

@@ -23,6 +23,9 @@ use crate::executor::{Executor, HostKeeper};
 use crate::operation::OperationStore;
 use crate::service::{AhmaService, ServiceState};
 
+/// This program, even when the file it was started from has been replaced or removed meanwhile.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// Why the server ended other than by being told to.
 enum Failure {
     Usage(String),
@@ -73,8 +76,7 @@ async fn serve(
     let _ = SessionDirectory::sweep(&base);
     let session = SessionDirectory::create(&base).map_err(other)?;
     let policy = policy(&settings, session.path());
-    let program = std::env::current_exe().map_err(other)?;
-    let sandbox = Sandbox::new(program).map_err(other)?;
+    let sandbox = Sandbox::new(THIS_PROGRAM).map_err(other)?;
     let command_environment = command_environment(&policy, &environment, &settings.pass_env);
     let hosts = Arc::new(HostKeeper::new(sandbox, policy));
     // Without a sandbox nothing is served.

@@ -464,6 +464,24 @@ fn a_killed_server_leaves_no_process() {
 }
 
 #[test]
+fn a_server_whose_program_was_removed_can_still_start_hosts() {
+    let (project, private) = (Workspace::new(), Workspace::new());
+    let copy = private.path().join("ahma_mcp");
+    fs::copy(AHMA_MCP, &copy).unwrap();
+    let client = McpProcess::connect(copy.to_str().unwrap(), &[], project.path(), &[]);
+    let mut served = Served {
+        client,
+        project,
+        private,
+    };
+    fs::remove_file(copy).unwrap();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let host = info["sandbox"]["hosts"][0].as_u64().unwrap().to_string();
+    assert_eq!(served.project.run("kill", &["-9", &host]).code, 0);
+    until(|| served.sync("echo again").text.starts_with("again\n"));
+}
+
+#[test]
 fn a_start_leaves_the_project_as_it_was() {
     let mut served = Served::new();
     served.client.call("get_server_info", &json!({}));

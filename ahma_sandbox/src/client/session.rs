@@ -26,18 +26,21 @@ impl SessionDirectory {
     pub fn create(base: &Path) -> io::Result<Self> {
         let base = base.canonicalize()?;
         loop {
-            let path = base.join(format!("{PREFIX}{:016x}", random()?));
-            match fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Self::fill(path),
+            let name = format!("{PREFIX}{:016x}", random()?);
+            // Under another name until it is locked: a sweeping server must not take it for
+            // abandoned.
+            let unfinished = base.join(format!(".{name}"));
+            match fs::DirBuilder::new().mode(0o700).create(&unfinished) {
+                Ok(()) => return Self::fill(&unfinished, base.join(name)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn fill(path: PathBuf) -> io::Result<Self> {
+    fn fill(unfinished: &Path, path: PathBuf) -> io::Result<Self> {
         let lock = open(
-            path.join(LOCK),
+            unfinished.join(LOCK),
             OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC,
             Mode::RUSR | Mode::WUSR,
         )?;
@@ -45,8 +48,9 @@ impl SessionDirectory {
         for directory in ["home", "tmp", "home/.cache", "home/.config", "home/.run"] {
             fs::DirBuilder::new()
                 .mode(0o700)
-                .create(path.join(directory))?;
+                .create(unfinished.join(directory))?;
         }
+        fs::rename(unfinished, &path)?;
         Ok(SessionDirectory { path, _lock: lock })
     }
 

@@ -57,6 +57,23 @@ pub fn stem(path: &Path) -> String {
     stem.to_str().expect("a name in UTF-8").to_owned()
 }
 
+/// Processes of the machine whose command lines hold the mark, each with its id.
+pub fn processes_marked(mark: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").expect("/proc is there").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.parse::<u32>().is_ok()
+            && let Ok(line) = fs::read(entry.path().join("cmdline"))
+        {
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            if line.contains(mark) {
+                found.push(format!("{name} {line}"));
+            }
+        }
+    }
+    found
+}
+
 /// A temporary directory in which a program is run.
 pub struct Workspace {
     directory: TempDir,

@@ -3,20 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ahma_sandbox::{Input, Network};
+use ahma_sandbox::Input;
 use regex::RegexBuilder;
 use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::{
     AwaitArguments, CancelArguments, ExecutionMode, NoArguments, OneOrMany, ReadOutputArguments,
     ShellArguments, StatusArguments, read,
 };
-use super::{ServiceState, respond};
+use super::{ServiceState, respond, server_info};
 use crate::executor::CommandPlan;
 use crate::operation::{Operation, OperationState};
 use crate::output::PageRequest;
@@ -56,7 +56,7 @@ pub(super) async fn call(
             Err(fault) => Err(fault),
         },
         "get_server_info" => match read::<NoArguments>(name, arguments) {
-            Ok(NoArguments {}) => server_info(state).await,
+            Ok(NoArguments {}) => server_info::server_info(state).await,
             Err(fault) => Err(fault),
         },
         _ => {
@@ -227,6 +227,15 @@ fn find(state: &ServiceState, ids: &[String]) -> (Vec<Arc<Operation>>, Vec<Strin
     (found, unknown)
 }
 
+/// The operation of that name.
+fn known(state: &ServiceState, id: &str) -> Result<Arc<Operation>, String> {
+    state
+        .executor
+        .store()
+        .get(id)
+        .ok_or_else(|| unknown_operation(id))
+}
+
 fn unknown_operation(id: &str) -> String {
     format!("there is no operation {id}; `status` lists those that are remembered")
 }
@@ -239,10 +248,8 @@ fn is_of(operation: &Operation, prefixes: &[String]) -> bool {
 }
 
 fn status(state: &ServiceState, arguments: &StatusArguments) -> Result<CallToolResult, String> {
-    if let Some(id) = &arguments.operation_id
-        && state.executor.store().get(id).is_none()
-    {
-        return Err(unknown_operation(id));
+    if let Some(id) = &arguments.operation_id {
+        known(state, id)?;
     }
     let mut rows = Vec::new();
     let mut records = Vec::new();
@@ -284,12 +291,7 @@ async fn cancel(
     state: &ServiceState,
     arguments: CancelArguments,
 ) -> Result<CallToolResult, String> {
-    let id = &arguments.operation_id;
-    let operation = state
-        .executor
-        .store()
-        .get(id)
-        .ok_or_else(|| unknown_operation(id))?;
+    let operation = known(state, &arguments.operation_id)?;
     operation.cancel(
         arguments
             .reason
@@ -307,12 +309,7 @@ async fn read_output(
     state: &ServiceState,
     arguments: ReadOutputArguments,
 ) -> Result<CallToolResult, String> {
-    let id = &arguments.operation_id;
-    let operation = state
-        .executor
-        .store()
-        .get(id)
-        .ok_or_else(|| unknown_operation(id))?;
+    let operation = known(state, &arguments.operation_id)?;
     let unreadable = |error: std::io::Error| format!("the output cannot be read: {error}");
     let totals = operation.output.totals();
     if let Some(pattern) = &arguments.pattern {
@@ -354,52 +351,4 @@ async fn read_output(
         page.text, page.offset, page.end, totals.bytes, totals.lines
     );
     Ok(respond::text(message))
-}
-
-async fn server_info(state: &ServiceState) -> Result<CallToolResult, String> {
-    let report = state
-        .hosts
-        .report()
-        .await
-        .map_err(|error| error.to_string())?;
-    let policy = state.hosts.policy();
-    let operations = state.executor.store().newest_first();
-    let count = |wanted| {
-        operations
-            .iter()
-            .filter(|operation| operation.state() == wanted)
-            .count()
-    };
-    let host = state
-        .hosts
-        .host()
-        .await
-        .map_err(|error| error.to_string())?;
-    let layers: Vec<Value> = report
-        .layers
-        .iter()
-        .map(|layer| json!({ "name": layer.layer, "enforced": layer.enforced, "gap": layer.gap }))
-        .collect();
-    Ok(respond::document(json!({
-        "server": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "transport": "stdio",
-            "uptime_seconds": Instant::now().duration_since(state.started).as_secs(),
-            "pid": std::process::id(),
-        },
-        "sandbox": {
-            "enforced": !state.sandbox_is_off,
-            "backend": report.backend,
-            "kernel_abi": report.landlock_abi,
-            "layers": layers,
-            "scope": policy.scope,
-            "grants": { "read": policy.read, "write": policy.write },
-            "network": policy.network == Network::On,
-            "hosts": [host.pid()],
-        },
-        "operations": {
-            "running": count(OperationState::Running),
-            "queued": count(OperationState::Queued),
-        },
-    })))
 }

@@ -10,6 +10,7 @@ mod built_in;
 mod calls;
 mod denial;
 mod respond;
+mod server_info;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

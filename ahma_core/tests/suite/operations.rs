@@ -8,6 +8,7 @@ use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{Operation, OperationState, OperationStore, Retention};
 use ahma_core::output::PageRequest;
 use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory};
+use ahma_tests::processes_marked;
 use tempfile::TempDir;
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
@@ -83,13 +84,8 @@ async fn until_exists(bench: &Bench, name: &str) {
     .await;
 }
 
-/// Processes of the machine whose command line holds the mark.
 fn marked(mark: &str) -> usize {
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines
-        .filter(|line| String::from_utf8_lossy(line).contains(mark))
-        .count()
+    processes_marked(mark).len()
 }
 
 #[tokio::test]

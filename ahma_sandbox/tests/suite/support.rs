@@ -186,23 +186,7 @@ pub(crate) async fn patiently<T>(work: impl Future<Output = T>) -> T {
         .unwrap_or_else(|_| panic!("nothing happened for {PATIENCE:?}"))
 }
 
-/// Processes of the machine whose command line holds the mark.
-pub(crate) fn processes_marked(mark: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let is_process = entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| name.parse::<u32>().is_ok());
-        if is_process && let Ok(line) = fs::read(entry.path().join("cmdline")) {
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            if line.contains(mark) {
-                found.push(format!("{} {line}", entry.file_name().display()));
-            }
-        }
-    }
-    found
-}
+pub(crate) use ahma_tests::processes_marked;
 
 /// Waits, without a fixed time, until no process with the mark is left.
 pub(crate) async fn until_none_marked(mark: &str) {

@@ -1,0 +1,58 @@
+//! What `get_server_info` tells.
+
+use std::time::Instant;
+
+use ahma_sandbox::Network;
+use rmcp::model::CallToolResult;
+use serde_json::{Value, json};
+
+use super::{ServiceState, respond};
+use crate::operation::OperationState;
+
+pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, String> {
+    let report = state
+        .hosts
+        .report()
+        .await
+        .map_err(|error| error.to_string())?;
+    let policy = state.hosts.policy();
+    let operations = state.executor.store().newest_first();
+    let count = |wanted| {
+        operations
+            .iter()
+            .filter(|operation| operation.state() == wanted)
+            .count()
+    };
+    let host = state
+        .hosts
+        .host()
+        .await
+        .map_err(|error| error.to_string())?;
+    let layers: Vec<Value> = report
+        .layers
+        .iter()
+        .map(|layer| json!({ "name": layer.layer, "enforced": layer.enforced, "gap": layer.gap }))
+        .collect();
+    Ok(respond::document(json!({
+        "server": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "transport": "stdio",
+            "uptime_seconds": Instant::now().duration_since(state.started).as_secs(),
+            "pid": std::process::id(),
+        },
+        "sandbox": {
+            "enforced": !state.sandbox_is_off,
+            "backend": report.backend,
+            "kernel_abi": report.landlock_abi,
+            "layers": layers,
+            "scope": policy.scope,
+            "grants": { "read": policy.read, "write": policy.write },
+            "network": policy.network == Network::On,
+            "hosts": [host.pid()],
+        },
+        "operations": {
+            "running": count(OperationState::Running),
+            "queued": count(OperationState::Queued),
+        },
+    })))
+}

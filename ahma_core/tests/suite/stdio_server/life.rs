@@ -1,0 +1,191 @@
+//! Start, settings and end of a server.
+
+use std::fs;
+
+use ahma_tests::Workspace;
+use ahma_tests::mcp::McpProcess;
+use serde_json::json;
+
+use super::{AHMA_MCP, Served, mark, marked, until};
+
+/// A server on a machine that lacks a kernel feature.
+fn weakened(what: &str, project: &Workspace) -> ahma_tests::Finished {
+    let test = std::env::current_exe().unwrap();
+    let helper = test
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/weakened_server");
+    project.run(helper.to_str().unwrap(), &[what, AHMA_MCP])
+}
+
+#[test]
+fn server_info_tells_what_is_enforced() {
+    let mut served = Served::new();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["enforced"], true);
+    let layers = info["sandbox"]["layers"].as_array().unwrap();
+    assert!(
+        layers.iter().all(|layer| layer["enforced"] == true),
+        "{layers:?}"
+    );
+    assert_eq!(info["server"]["pid"], served.client.pid());
+    assert_eq!(info["operations"], json!({ "running": 0, "queued": 0 }));
+}
+
+#[test]
+fn secrets_of_the_server_reach_no_command_unless_named() {
+    let secrets = [("MY_API_KEY", "sentinel-1"), ("GH_TOKEN", "sentinel-2")];
+    let mut served = Served::with(&["--pass-env", "GH_TOKEN"], &secrets);
+    let result = served.sync("env; cat /proc/*/environ | tr '\\0' '\\n'");
+    assert!(!result.text.contains("sentinel-1"), "{}", result.text);
+    assert!(
+        result.text.contains("GH_TOKEN=sentinel-2"),
+        "{}",
+        result.text
+    );
+}
+
+#[test]
+fn grants_and_network_follow_the_operator() {
+    let extra = Workspace::new();
+    extra.write("file", "granted\n");
+    let path = extra.path().to_str().unwrap();
+    let mut served = Served::with(&["--sandbox-read", path, "--network", "off"], &[]);
+    let result = served.sync(&format!("cat {path}/file; echo x >> {path}/file"));
+    assert!(
+        result.text.starts_with("granted\n") && result.is_error,
+        "{}",
+        result.text
+    );
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["network"], false);
+}
+
+#[test]
+fn without_the_sandbox_every_result_says_so() {
+    let mut served = Served::with(&["--no-sandbox"], &[]);
+    let outside = served.private.write("file", "outside\n");
+    let result = served.sync(&format!("cat {}", outside.display()));
+    assert!(
+        result
+            .text
+            .starts_with("outside\nThe sandbox is switched off.\n"),
+        "{}",
+        result.text
+    );
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["sandbox"]["enforced"], false);
+    let mark = mark(3);
+    let id = served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.call("cancel", &json!({ "operation_id": id }));
+    assert_eq!(marked(&mark), 0, "trees are ended all the same");
+}
+
+#[test]
+fn when_the_client_goes_everything_ends() {
+    let mut served = Served::new();
+    let mark = mark(4);
+    served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.close();
+    let status = served.client.wait();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+    let left: Vec<_> = fs::read_dir(served.private.path()).unwrap().collect();
+    assert!(left.is_empty(), "private directories are removed: {left:?}");
+}
+
+#[test]
+fn a_termination_signal_ends_everything() {
+    let mut served = Served::new();
+    let mark = mark(5);
+    served.start(&format!("touch up; sleep {mark}"));
+    served.until_exists("up");
+    let pid = served.client.pid().to_string();
+    assert!(served.project.run("kill", &["-TERM", &pid]).code == 0);
+    assert_eq!(served.client.wait().code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn a_killed_server_leaves_no_process() {
+    let mut served = Served::new();
+    let mark = mark(6);
+    served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
+    served.until_exists("up");
+    served.client.kill();
+    until(|| marked(&mark) == 0);
+    let next = Served::new();
+    drop(next);
+}
+
+#[test]
+fn a_server_whose_program_was_removed_can_still_start_hosts() {
+    let (project, private) = (Workspace::new(), Workspace::new());
+    let copy = private.path().join("ahma_mcp");
+    fs::copy(AHMA_MCP, &copy).unwrap();
+    let client = McpProcess::connect(copy.to_str().unwrap(), &[], project.path(), &[]);
+    let mut served = Served {
+        client,
+        project,
+        private,
+    };
+    fs::remove_file(copy).unwrap();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let host = info["sandbox"]["hosts"][0].as_u64().unwrap().to_string();
+    assert_eq!(served.project.run("kill", &["-9", &host]).code, 0);
+    until(|| served.sync("echo again").text.starts_with("again\n"));
+}
+
+#[test]
+fn a_start_leaves_the_project_as_it_was() {
+    let mut served = Served::new();
+    served.client.call("get_server_info", &json!({}));
+    served.client.close();
+    served.client.wait();
+    assert_eq!(fs::read_dir(served.project.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_scope_that_is_too_wide_is_refused() {
+    let workspace = Workspace::new();
+    let refused = workspace.run(AHMA_MCP, &["--sandbox-scope", "/"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("the scope would be the whole file system"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("--allow-wide-scope"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(refused.stdout, "");
+}
+
+#[test]
+fn without_landlock_the_server_refuses_and_says_what_to_do() {
+    for what in ["no-landlock", "16-layers"] {
+        let finished = weakened(what, &Workspace::new());
+        assert_eq!(finished.code, 3, "{what}: {}", finished.stderr);
+        assert_eq!(finished.stdout, "", "{what}");
+        for part in [
+            "error: the sandbox cannot be set up: Landlock is not available",
+            "Linux 5.13 or newer",
+            "an agent could damage files anywhere",
+            "--no-sandbox",
+        ] {
+            assert!(
+                finished.stderr.contains(part),
+                "{what} lacks {part}: {}",
+                finished.stderr
+            );
+        }
+    }
+}

@@ -401,6 +401,37 @@ async fn a_file_can_only_grow_to_its_limit() {
 }
 
 #[tokio::test]
+async fn a_fork_bomb_stays_within_its_limit_and_is_ended() {
+    let bench = Bench::with(|policy| policy.limits.processes = Some(100)).await;
+    let mark = unique_mark();
+    let script = format!(
+        "import os, time\n\
+         count = 0\n\
+         try:\n\
+         \x20   while count < 2000:\n\
+         \x20       if os.fork() == 0: os.execlp('sleep', 'sleep', '{mark}')\n\
+         \x20       count += 1\n\
+         except OSError as error: pass\n\
+         print(count, flush=True)\n\
+         time.sleep(100)"
+    );
+    let mut command = bench
+        .spawn(&["/usr/bin/python3", "-c", &script])
+        .await
+        .unwrap();
+    let mut output = command.take_output().unwrap();
+    let count: usize = read_line(&mut output).await.parse().unwrap();
+    assert!((50..=401).contains(&count), "{count} processes");
+    command.kill();
+    patiently(command.gone()).await;
+    assert_eq!(processes_marked(&mark), Vec::<String>::new());
+    assert!(
+        bench.sh("true & true & wait").await.succeeded(),
+        "others are not affected"
+    );
+}
+
+#[tokio::test]
 async fn memory_is_limited_when_the_policy_says_so() {
     let bench = Bench::with(|policy| policy.limits.memory_bytes = Some(512 << 20)).await;
     assert!(bench.python("x = bytearray(64 << 20)").await.succeeded());

@@ -36,6 +36,7 @@ fn start(launcher: &Launcher, job: &Job) -> Result<Pid, Failure> {
     if launcher.pid_namespaces {
         die_with_parent(Signal::KILL).at(LaunchStep::Supervisor)?;
         fresh_proc().at(LaunchStep::Proc)?;
+        limit_processes(launcher.limits.processes);
     } else {
         // The signal, not death: somebody has to end the tree.
         die_with_parent(KILL_TREE).at(LaunchStep::Supervisor)?;
@@ -67,6 +68,18 @@ fn fresh_proc() -> io::Result<()> {
         // single files of it instead.
         Err(Errno::PERM) => Ok(()),
         other => Ok(other?),
+    }
+}
+
+/// Bounds the processes and threads of this pid namespace, root's too, for whom the resource limit
+/// does not count. Kernels before 6.14 have one number for the whole machine and refuse; there the
+/// resource limit is what holds.
+#[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
+fn limit_processes(most: Option<u32>) {
+    // Numbers below 300 are given out once and then kept for the kernel's own use.
+    const RESERVED: u32 = 301;
+    if let Some(most) = most {
+        let _ = std::fs::write("/proc/sys/kernel/pid_max", (most + RESERVED).to_string());
     }
 }
 

@@ -72,8 +72,8 @@ fn fresh_proc() -> io::Result<()> {
 }
 
 /// Bounds the processes and threads of this pid namespace, root's too, for whom the resource limit
-/// does not count. Kernels before 6.14 have one number for the whole machine and refuse; there the
-/// resource limit is what holds.
+/// does not count. Older kernels have one number for the whole machine and refuse; there the resource
+/// limit is what holds.
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
 fn limit_processes(most: Option<u32>) {
     // Numbers below 300 are given out once and then kept for the kernel's own use.

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::policy::SandboxPolicy;
+use crate::system_paths::PROGRAMS;
 
 /// Variables that pass through when the server has them: they say how text looks and what time it
 /// is, and hold no secrets.
@@ -84,21 +85,13 @@ fn usable_path(server: Option<&OsString>, policy: &SandboxPolicy) -> OsString {
         return USUAL_PATH.into();
     };
     let granted = |directory: &Path| {
-        let system = [
-            "/usr",
-            "/bin",
-            "/sbin",
-            "/opt",
-            "/nix/store",
-            "/run/current-system/sw",
-        ];
         let mut roots = policy
             .read
             .iter()
             .chain(&policy.write)
             .chain([&policy.scope]);
         directory.is_absolute()
-            && (system.iter().any(|root| directory.starts_with(root))
+            && (PROGRAMS.iter().any(|root| directory.starts_with(root))
                 || roots.any(|root| directory.starts_with(root)))
     };
     let kept: Vec<_> = std::env::split_paths(server)

@@ -30,6 +30,7 @@ mod policy;
 mod report;
 mod scope;
 mod seatbelt;
+mod system_paths;
 
 #[cfg(target_os = "linux")]
 mod client;

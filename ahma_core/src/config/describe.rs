@@ -13,7 +13,8 @@ pub enum Waiting {
     Always,
 }
 
-const BACKGROUND_NOTE: &str = "Runs in the background: a call answers at once with an operation id, \
+/// What is said of every tool that runs in the background.
+pub const BACKGROUND_NOTE: &str = "Runs in the background: a call answers at once with an operation id, \
      the result comes later, and other work can go on meanwhile.";
 
 /// The description as listed to clients: for a leaf that runs in the background it says so.

@@ -7,7 +7,7 @@ use super::spec::{ArgumentSpec, ScalarKind, ScalarSpec, ValueSpec};
 use super::values::EXECUTION_MODES;
 
 /// The schema of a call's arguments.
-pub(super) fn of(arguments: &[ArgumentSpec]) -> Map<String, Value> {
+pub fn input_schema(arguments: &[ArgumentSpec]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for argument in arguments {

@@ -22,19 +22,22 @@ mod names;
 mod raw;
 mod resolve;
 mod schema;
+mod shell;
 mod spec;
 mod suggest;
 mod text;
 mod values;
 
-pub use describe::{Waiting, listed_description};
+pub use describe::{BACKGROUND_NOTE, Waiting, listed_description};
 pub use fault::Fault;
+pub use input_schema::input_schema;
 pub use load::{Catalog, RejectedFile, load};
 pub use names::{BUILT_IN_TOOLS, MAX_NAME_LENGTH};
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
+pub use shell::shell_arguments;
 pub use spec::{
     Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag, LeafSpec,
     Narrowing, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolSpec, ValueSpec,
 };
 pub use text::MAX_FILE_BYTES;
-pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, find_argument};
+pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, check_call};

@@ -40,7 +40,7 @@ pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<Argum
 }
 
 /// The same for any tool, by its name and the arguments it takes.
-pub(super) fn check_call(
+pub fn check_call(
     tool: &str,
     arguments: &[ArgumentSpec],
     given: &Map<String, Value>,
@@ -83,13 +83,6 @@ pub(super) fn check_call(
     }
     faults.extend(sliding_positional(arguments, given));
     faults
-}
-
-/// The argument a caller means by `name`.
-pub fn find_argument<'l>(leaf: &'l LeafSpec, name: &str) -> Option<&'l ArgumentSpec> {
-    leaf.arguments
-        .iter()
-        .find(|argument| is_called(argument, name))
 }
 
 fn is_called(argument: &ArgumentSpec, name: &str) -> bool {
@@ -139,18 +132,29 @@ pub(super) fn check_argument(argument: &ArgumentSpec, value: &Value) -> Result<(
     if argument.required && value.as_array().is_some_and(Vec::is_empty) {
         return Err("at least one element is required".to_owned());
     }
-    if argument.allow_dash || !argument.delivery.is_a_word() {
-        return Ok(());
-    }
     let elements = value
         .as_array()
         .map_or(std::slice::from_ref(value), Vec::as_slice);
+    let on_command_line = matches!(
+        argument.delivery,
+        Delivery::Flag(_) | Delivery::Positional(_)
+    );
+    if on_command_line && elements.iter().any(holds_nul) {
+        return Err("a command-line argument cannot hold a NUL character".to_owned());
+    }
+    if argument.allow_dash || !argument.delivery.is_a_word() {
+        return Ok(());
+    }
     match elements.iter().find(|element| begins_with_dash(element)) {
         Some(element) => Err(format!(
             "{element} begins with `-` and could be read as a flag"
         )),
         None => Ok(()),
     }
+}
+
+fn holds_nul(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains('\0'))
 }
 
 fn begins_with_dash(value: &Value) -> bool {
@@ -241,17 +245,10 @@ fn check_scalar(scalar: &ScalarSpec, value: &Value) -> Result<(), String> {
             return Err(format!("{value} is above the maximum {maximum}"));
         }
     }
-    if let Some(text) = value.as_str() {
-        if text.contains('\0') {
-            return Err("a command-line argument cannot hold a NUL character".to_owned());
-        }
-        if let Some(pattern) = scalar
-            .pattern
-            .as_ref()
-            .filter(|pattern| !pattern.is_match(text))
-        {
-            return Err(format!("{value} does not match the pattern `{pattern}`"));
-        }
+    if let (Some(pattern), Some(text)) = (&scalar.pattern, value.as_str())
+        && !pattern.is_match(text)
+    {
+        return Err(format!("{value} does not match the pattern `{pattern}`"));
     }
     Ok(())
 }

@@ -23,7 +23,8 @@ pub(super) struct ShellArguments {
     pub(super) stdin: Option<String>,
     pub(super) working_directory: Option<String>,
     pub(super) execution_mode: Option<ExecutionMode>,
-    pub(super) timeout_seconds: Option<u32>,
+    /// Checked before: a whole number in its bounds, perhaps written as `5.0`.
+    pub(super) timeout_seconds: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]

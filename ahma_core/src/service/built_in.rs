@@ -5,38 +5,12 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use crate::config::{BACKGROUND_NOTE, input_schema, shell_arguments};
+
 /// Every built-in tool, in the order it is listed.
 pub(super) fn tools() -> Vec<Tool> {
     vec![
-        tool(
-            "sandboxed_shell",
-            "Runs a shell script, confined to the sandbox scope. Runs in the background: a call answers at once with \
-             an operation id, the result comes later, and other work can go on meanwhile.",
-            &json!({
-                "type": "object",
-                "properties": {
-                    "command": { "type": "string", "description": "The script." },
-                    "stdin": { "type": "string", "description": "What the script reads from standard input." },
-                    "working_directory": {
-                        "type": "string",
-                        "description": "Directory to run in, inside the sandbox scope. Default: the scope."
-                    },
-                    "execution_mode": {
-                        "type": "string",
-                        "enum": ["async", "sync", "auto"],
-                        "description": "async: answer at once with an operation id. sync: answer with the result. \
-                                        auto: wait up to 10 seconds, then go on in the background."
-                    },
-                    "timeout_seconds": {
-                        "type": "integer", "minimum": 1, "maximum": 86_400,
-                        "description": "The command is stopped after this many seconds."
-                    }
-                },
-                "required": ["command"],
-                "additionalProperties": false
-            }),
-            ToolAnnotations::new().destructive(true).open_world(true),
-        ),
+        shell(),
         tool(
             "await",
             "Waits for operations to end and returns their results. Ends by itself after timeout_seconds; the \
@@ -121,6 +95,15 @@ pub(super) fn tools() -> Vec<Tool> {
             ToolAnnotations::new().read_only(true),
         ),
     ]
+}
+
+/// Its arguments are those that sequences check their steps against.
+fn shell() -> Tool {
+    let description =
+        format!("Runs a shell script, confined to the sandbox scope. {BACKGROUND_NOTE}");
+    let schema = input_schema(&shell_arguments());
+    let hints = ToolAnnotations::new().destructive(true).open_world(true);
+    Tool::new("sandboxed_shell", description, Arc::new(schema)).with_annotations(hints)
 }
 
 fn tool(

@@ -17,6 +17,7 @@ use super::arguments::{
     ShellArguments, StatusArguments, read,
 };
 use super::{ServiceState, respond, server_info};
+use crate::config::{check_call, shell_arguments};
 use crate::executor::CommandPlan;
 use crate::operation::{Operation, OperationState};
 use crate::output::PageRequest;
@@ -38,7 +39,7 @@ pub(super) async fn call(
     cancelled: &CancellationToken,
 ) -> Result<CallToolResult, ErrorData> {
     let result = match name {
-        "sandboxed_shell" => match read(name, arguments) {
+        "sandboxed_shell" => match read_shell(name, arguments) {
             Ok(arguments) => shell(state, arguments, cancelled).await,
             Err(fault) => Err(fault),
         },
@@ -67,6 +68,22 @@ pub(super) async fn call(
     Ok(result.unwrap_or_else(respond::refused))
 }
 
+/// Checked like the arguments of any leaf, with the same messages.
+fn read_shell(name: &str, arguments: Map<String, Value>) -> Result<ShellArguments, String> {
+    let faults = check_call(name, &shell_arguments(), &arguments);
+    if faults.is_empty() {
+        return read(name, arguments);
+    }
+    let lines = faults.into_iter().map(|fault| {
+        let hint = fault
+            .hint
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
+        format!("{}: {}{hint}", fault.argument, fault.message)
+    });
+    Err(lines.collect::<Vec<_>>().join("\n"))
+}
+
 async fn shell(
     state: &ServiceState,
     arguments: ShellArguments,
@@ -74,11 +91,11 @@ async fn shell(
 ) -> Result<CallToolResult, String> {
     let working_directory =
         working_directory(state, arguments.working_directory.as_deref()).await?;
-    let deadline = match arguments.timeout_seconds {
-        Some(seconds) if (1..=86_400).contains(&seconds) => Duration::from_secs(seconds.into()),
-        Some(seconds) => return Err(format!("timeout_seconds is {seconds}; use 1 to 86400")),
-        None => state.default_deadline,
-    };
+    let deadline = arguments
+        .timeout_seconds
+        .map_or(state.default_deadline, |seconds| {
+            Duration::from_secs_f64(seconds)
+        });
     let plan = CommandPlan {
         tool: "sandboxed_shell".to_owned(),
         arguments: vec![

@@ -50,12 +50,17 @@ pub struct ServiceState {
 #[derive(Clone)]
 pub struct AhmaService {
     state: Arc<ServiceState>,
+    /// Made once: every call looks its tool up.
+    tools: Arc<[Tool]>,
 }
 
 impl AhmaService {
     /// Serves from shared state.
     pub fn new(state: Arc<ServiceState>) -> Self {
-        AhmaService { state }
+        AhmaService {
+            state,
+            tools: built_in::tools().into(),
+        }
     }
 
     fn instructions(&self) -> String {
@@ -84,7 +89,7 @@ impl ServerHandler for AhmaService {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        built_in::tools().into_iter().find(|tool| tool.name == name)
+        self.tools.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn list_tools(
@@ -92,7 +97,7 @@ impl ServerHandler for AhmaService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(built_in::tools()))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     async fn call_tool(

@@ -76,7 +76,7 @@ fn each_wrong_argument_is_named_with_what_was_expected() {
             "element 1: expected a whole number, found \"2\"",
         ),
         (
-            json!({ "tag": "v1\u{0}" }),
+            json!({ "target": "v1\u{0}" }),
             "a command-line argument cannot hold a NUL character",
         ),
         (

@@ -13,7 +13,6 @@ mod ruleset;
 mod serve;
 mod setup;
 mod sys;
-mod system_paths;
 mod view;
 
 use std::convert::Infallible;

@@ -8,8 +8,8 @@ use landlock::{
     PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 
-use super::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 use crate::policy::{Network, SandboxPolicy};
+use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 /// Where the ruleset is built: paths mean the same in both, but a view holds only what was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use rustix::process::{Pid, WaitOptions, kill_process, wait};
 use super::launch::{Job, Launcher};
 use super::supervisor;
 use super::sys::Signals;
+use crate::error::LaunchStep;
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
 
@@ -62,17 +63,22 @@ impl Host<'_> {
     fn handle(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) {
         match ToHost::decode(bytes) {
             Ok(ToHost::Run(request)) => {
+                let id = request.id;
                 let mut fds = fds.into_iter();
-                if let (Some(input), Some(output)) = (fds.next(), fds.next()) {
-                    let id = request.id;
-                    let job = Job {
-                        request,
-                        input,
-                        output,
-                    };
-                    if let Some(supervisor) = self.launcher.start(&job) {
-                        self.supervisors.insert(id, supervisor);
-                    }
+                let (Some(input), Some(output)) = (fds.next(), fds.next()) else {
+                    let (step, errno) = (LaunchStep::Stdio as u8, libc::EBADF);
+                    self.launcher
+                        .tell(&FromHost::NotStarted { id, step, errno });
+                    self.launcher.tell(&FromHost::Gone { id });
+                    return;
+                };
+                let job = Job {
+                    request,
+                    input,
+                    output,
+                };
+                if let Some(supervisor) = self.launcher.start(&job) {
+                    self.supervisors.insert(id, supervisor);
                 }
             }
             Ok(ToHost::Terminate(id)) => {

@@ -15,8 +15,8 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::sys::set_mount_flags;
-use super::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 use crate::policy::SandboxPolicy;
+use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SETUID_NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;

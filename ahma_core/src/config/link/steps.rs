@@ -6,9 +6,8 @@ use std::path::Path;
 use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
 use super::super::load::Judged;
 use super::super::names::BUILT_IN_TOOLS;
-use super::super::spec::{
-    ArgumentSpec, Delivery, LeafSpec, ScalarKind, ScalarSpec, StepSpec, ToolSpec, ValueSpec,
-};
+use super::super::shell::shell_arguments;
+use super::super::spec::{ArgumentSpec, LeafSpec, StepSpec, ToolSpec};
 use super::super::suggest::nearest;
 use super::super::values::{ArgumentFault, check_call};
 use super::steps_of;
@@ -138,26 +137,4 @@ fn placed(step: &StepSpec, fault: ArgumentFault) -> PlacedFault {
         )
     });
     PlacedFault::at(pointer, message, hint)
-}
-
-/// The arguments of the built-in `sandboxed_shell`.
-fn shell_arguments() -> Vec<ArgumentSpec> {
-    let text = |name: &str, required| ArgumentSpec {
-        name: name.to_owned(),
-        alias: None,
-        description: None,
-        values: ValueSpec::One(ScalarSpec {
-            kind: ScalarKind::String,
-            allowed: Vec::new(),
-            minimum: None,
-            maximum: None,
-            pattern: None,
-            is_path: false,
-        }),
-        required,
-        default: None,
-        allow_dash: true,
-        delivery: Delivery::Stdin,
-    };
-    vec![text("command", true), text("stdin", false)]
 }

@@ -18,7 +18,7 @@ use self::inherit::Inherited;
 use super::describe;
 use super::fault::{Faults, Place};
 use super::given::Given;
-use super::input_schema;
+use super::input_schema::input_schema;
 use super::limits;
 use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
 use super::raw::{Level, RawToolFile};
@@ -207,7 +207,7 @@ impl Resolver<'_> {
                 inherited.guidance_key.as_deref(),
             ),
             action,
-            input_schema: input_schema::of(&arguments),
+            input_schema: input_schema(&arguments),
             arguments,
             synchronous: inherited.synchronous,
             timeout_seconds: inherited.timeout_seconds,

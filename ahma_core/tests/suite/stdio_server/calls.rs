@@ -231,18 +231,22 @@ fn wrong_calls_are_answered_each_in_its_way() {
         (
             "sandboxed_shell",
             json!({ "comand": "x" }),
-            "unknown field `comand`",
+            "did you mean `command`?",
         ),
-        ("sandboxed_shell", json!({}), "missing field `command`"),
+        (
+            "sandboxed_shell",
+            json!({}),
+            "the argument `command` is required",
+        ),
         (
             "sandboxed_shell",
             json!({ "command": "x", "timeout_seconds": 0 }),
-            "use 1 to 86400",
+            "expected a whole number from 1 to 86400",
         ),
         (
             "sandboxed_shell",
             json!({ "command": "x", "execution_mode": "later" }),
-            "unknown variant `later`",
+            "expected \"async\", \"sync\", \"auto\"",
         ),
         (
             "cancel",

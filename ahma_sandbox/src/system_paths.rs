@@ -4,7 +4,7 @@
 //! machine. No home directories, no `/run`, no `/var`, no secrets.
 
 /// Directories with programs and libraries: read and execute. Missing ones are skipped.
-pub(super) const PROGRAMS: [&str; 8] = [
+pub(crate) const PROGRAMS: [&str; 8] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -16,7 +16,8 @@ pub(super) const PROGRAMS: [&str; 8] = [
 ];
 
 /// Files and directories that are only read. Missing ones are skipped.
-pub(super) const READABLE: [&str; 35] = [
+#[cfg(target_os = "linux")]
+pub(crate) const READABLE: [&str; 35] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -56,7 +57,8 @@ pub(super) const READABLE: [&str; 35] = [
 
 /// Files of `/proc` that tell about the machine, not about processes. Used where a command has no
 /// `/proc` of its own.
-pub(super) const PROC_FILES: [&str; 11] = [
+#[cfg(target_os = "linux")]
+pub(crate) const PROC_FILES: [&str; 11] = [
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -71,7 +73,8 @@ pub(super) const PROC_FILES: [&str; 11] = [
 ];
 
 /// Devices that hold nothing of anyone.
-pub(super) const DEVICES: [&str; 5] = [
+#[cfg(target_os = "linux")]
+pub(crate) const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",

@@ -1,4 +1,5 @@
-//! What confinement costs: a confined `/bin/true`, all layers on, beside a bare one.
+//! What confinement costs: a confined `/bin/true`, all layers on, beside a bare one, started from cells
+//! and by forking.
 //!
 //! `cargo bench -p ahma_sandbox --bench launch`. Both are awaited from the same runtime, in turn, so
 //! that noise hits both alike; compare ratios, not times.
@@ -6,6 +7,7 @@
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     reason = "a benchmark may start programs, print and fail"
 )]
 
@@ -13,12 +15,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahma_sandbox::{
-    CommandRequest, Input, Sandbox, SandboxHost, SandboxPolicy, SessionDirectory,
+    CommandRequest, Input, Launch, Sandbox, SandboxHost, SandboxPolicy, SessionDirectory,
     become_host_if_asked,
 };
 use tokio::io::AsyncReadExt as _;
 
-const ROUNDS: usize = 400;
+const ROUNDS: usize = 300;
 
 fn main() {
     become_host_if_asked();
@@ -34,13 +36,17 @@ async fn measure() {
     let scope = base.path().join("scope");
     std::fs::create_dir(&scope).unwrap();
     let session = SessionDirectory::create(base.path()).unwrap();
-    let policy = SandboxPolicy::new(scope.canonicalize().unwrap(), session.path());
+    let cells = SandboxPolicy::new(scope.canonicalize().unwrap(), session.path());
+    let forking = SandboxPolicy {
+        launch: Launch::Fork,
+        ..cells.clone()
+    };
     let sandbox = Sandbox::new(std::env::current_exe().unwrap()).unwrap();
 
     let mut starts = Vec::new();
     for _ in 0..20 {
         let start = Instant::now();
-        drop(sandbox.start(&policy).await.unwrap());
+        drop(sandbox.start(&cells).await.unwrap());
         starts.push(start.elapsed());
     }
     println!(
@@ -48,48 +54,87 @@ async fn measure() {
         median(&mut starts)
     );
 
-    let host = Arc::new(sandbox.start(&policy).await.unwrap());
-    latency(&host, &policy, "small server").await;
+    let contestants = Contestants {
+        cells: Arc::new(sandbox.start(&cells).await.unwrap()),
+        forking: Arc::new(sandbox.start(&forking).await.unwrap()),
+        policy: cells,
+    };
+    println!("memory of an idle host: {}", pss(contestants.cells.pid()));
+    latency(&contestants, "small server").await;
     let ballast = vec![1_u8; 256 << 20];
-    latency(&host, &policy, "256 MiB in the server").await;
+    latency(&contestants, "256 MiB in the server").await;
     drop(ballast);
     for callers in [8, 32] {
-        throughput(&host, &policy, callers).await;
+        throughput(&contestants, callers).await;
     }
-    kill_to_empty(&host, &policy).await;
+    kill_to_empty(&contestants.cells, &contestants.policy).await;
+    hundred_sleeps(&contestants).await;
 }
 
-async fn latency(host: &SandboxHost, policy: &SandboxPolicy, what: &str) {
-    let (mut bare, mut confined) = (Vec::new(), Vec::new());
+struct Contestants {
+    cells: Arc<SandboxHost>,
+    forking: Arc<SandboxHost>,
+    policy: SandboxPolicy,
+}
+
+async fn latency(contestants: &Contestants, what: &str) {
+    let Contestants {
+        cells,
+        forking,
+        policy,
+    } = contestants;
+    let mut times: [Vec<Duration>; 4] = Default::default();
     for _ in 0..ROUNDS {
-        let start = Instant::now();
-        run_bare().await;
-        bare.push(start.elapsed());
-        let start = Instant::now();
-        run_confined(host, policy).await;
-        confined.push(start.elapsed());
+        times[0].push(timed(run_bare()).await);
+        times[1].push(timed(run_blocking()).await);
+        times[2].push(timed(run_confined(cells, policy)).await);
+        times[3].push(timed(run_confined(forking, policy)).await);
     }
-    let (bare, confined) = (median(&mut bare), median(&mut confined));
-    let ratio = confined.as_secs_f64() / bare.as_secs_f64();
-    println!("{what}: bare {bare:.0?}, confined {confined:.0?} p50: {ratio:.2} times");
+    let [bare, blocking, cells, forking] = times.map(|mut times| median(&mut times).as_secs_f64());
+    println!("{what}, /bin/true, p50:");
+    for (name, time) in [
+        ("posix_spawn from tokio", bare),
+        ("posix_spawn and wait, in a thread", blocking),
+        ("confined, cells", cells),
+        ("confined, fork", forking),
+    ] {
+        let (micros, ratio, other) = (time * 1e6, time / bare, time / blocking);
+        println!("  {name:34} {micros:6.0} µs  {ratio:.2}  {other:.2}");
+    }
 }
 
-async fn throughput(host: &Arc<SandboxHost>, policy: &SandboxPolicy, callers: usize) {
-    let (mut bare, mut confined) = (Vec::new(), Vec::new());
-    for _ in 0..4 {
-        bare.push(rate(callers, || async { run_bare().await }).await);
-        let (host, policy) = (Arc::clone(host), policy.clone());
-        let work = move || {
+async fn timed(work: impl Future<Output = ()>) -> Duration {
+    let start = Instant::now();
+    work.await;
+    start.elapsed()
+}
+
+async fn throughput(contestants: &Contestants, callers: usize) {
+    let mut rates: [Vec<f64>; 4] = Default::default();
+    let confined = |host: &Arc<SandboxHost>| {
+        let (host, policy) = (Arc::clone(host), contestants.policy.clone());
+        move || {
             let (host, policy) = (Arc::clone(&host), policy.clone());
             async move { run_confined(&host, &policy).await }
-        };
-        confined.push(rate(callers, work).await);
+        }
+    };
+    for _ in 0..5 {
+        rates[0].push(rate(callers, run_bare).await);
+        rates[1].push(rate(callers, run_blocking).await);
+        rates[2].push(rate(callers, confined(&contestants.cells)).await);
+        rates[3].push(rate(callers, confined(&contestants.forking)).await);
     }
-    bare.sort_by(f64::total_cmp);
-    confined.sort_by(f64::total_cmp);
-    let (bare, confined) = (bare[2], confined[2]);
-    let share = confined / bare;
-    println!("{callers} callers: bare {bare:.0}/s, confined {confined:.0}/s: {share:.2} of it");
+    let [bare, blocking, cells, forking] = rates.map(|mut rates| {
+        rates.sort_by(f64::total_cmp);
+        rates[2]
+    });
+    let limit = bare.max(blocking);
+    println!("{callers} callers, /bin/true, per second (and share of the faster bare one):");
+    println!(
+        "  bare {bare:.0} tokio, {blocking:.0} threads; cells {cells:.0} ({:.2}); fork {forking:.0} ({:.2})",
+        cells / limit,
+        forking / limit
+    );
 }
 
 async fn rate<F, W>(callers: usize, work: W) -> f64
@@ -142,6 +187,20 @@ async fn kill_to_empty(host: &SandboxHost, policy: &SandboxPolicy) {
     );
 }
 
+async fn hundred_sleeps(contestants: &Contestants) {
+    let start = Instant::now();
+    let sleeping: Vec<_> = (0..100)
+        .map(|_| {
+            let (host, policy) = (Arc::clone(&contestants.cells), contestants.policy.clone());
+            tokio::spawn(async move { run(&host, &policy, &["sleep", "1"]).await })
+        })
+        .collect();
+    for sleeper in sleeping {
+        sleeper.await.unwrap();
+    }
+    println!("100 × sleep 1 at once: {:.2?}", start.elapsed());
+}
+
 async fn run_bare() {
     let status = tokio::process::Command::new("/bin/true")
         .status()
@@ -150,10 +209,41 @@ async fn run_bare() {
     assert!(status.success());
 }
 
+async fn run_blocking() {
+    let run = || std::process::Command::new("/bin/true").status().unwrap();
+    assert!(tokio::task::spawn_blocking(run).await.unwrap().success());
+}
+
 async fn run_confined(host: &SandboxHost, policy: &SandboxPolicy) {
-    let mut command = host.spawn(request(policy, &["/bin/true"])).await.unwrap();
+    run(host, policy, &["/bin/true"]).await;
+}
+
+/// To the end of the output, of the main process and of everything it started.
+async fn run(host: &SandboxHost, policy: &SandboxPolicy, arguments: &[&str]) {
+    let mut command = host.spawn(request(policy, arguments)).await.unwrap();
+    let mut output = Vec::new();
+    let mut pipe = command.take_output().unwrap();
+    pipe.read_to_end(&mut output).await.unwrap();
     assert_eq!(command.exited().await.unwrap().code, Some(0));
     command.gone().await;
+}
+
+/// Proportional memory of the host's processes that have memory of their own: the one around it and
+/// the host itself. The processes of its cells share the host's.
+fn pss(around: u32) -> String {
+    let children = format!("/proc/{around}/task/{around}/children");
+    let host = std::fs::read_to_string(children).unwrap_or_default();
+    let of = |pid: &str| {
+        let file = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let line = file.lines().find(|line| line.starts_with("Pss:"))?;
+        line.split_whitespace().nth(1).map(|kb| format!("{kb} kB"))
+    };
+    let unknown = || "not readable".to_owned();
+    format!(
+        "{} around it, {} the host",
+        of(&around.to_string()).unwrap_or_else(unknown),
+        of(host.trim()).unwrap_or_else(unknown)
+    )
 }
 
 fn request(policy: &SandboxPolicy, arguments: &[&str]) -> CommandRequest {

@@ -147,14 +147,6 @@ impl ScopeError {
 /// Why a command was not started. It did not run, not even partly.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// A step between the host and the command failed.
-    #[error("the command was not started: {step}: {error}")]
-    NotStarted {
-        /// Which step.
-        step: LaunchStep,
-        /// What the kernel said.
-        error: io::Error,
-    },
     /// The host is gone.
     #[error("the sandbox host is gone")]
     HostGone,

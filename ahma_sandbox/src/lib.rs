@@ -43,14 +43,14 @@ mod wire;
 
 #[cfg(target_os = "linux")]
 pub use client::{
-    CommandRequest, Exit, HostGone, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
-    protect_this_process,
+    CommandRequest, Exit, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
+    Unfinished, protect_this_process,
 };
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
 pub use host::{HOST_ARGUMENT, become_host_if_asked};
-pub use policy::{Layer, Limits, Network, SandboxPolicy};
+pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy};
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};

@@ -22,6 +22,8 @@ pub struct SandboxPolicy {
     pub network: Network,
     /// Upper limits of each command.
     pub limits: Limits,
+    /// How commands are started. It changes their speed, not what they may do.
+    pub launch: Launch,
     /// Layers that are left out on purpose, to see what the others do alone.
     pub without: Vec<Layer>,
 }
@@ -36,6 +38,7 @@ impl SandboxPolicy {
             write: Vec::new(),
             network: Network::On,
             limits: Limits::default(),
+            launch: Launch::Cells,
             without: Vec::new(),
         }
     }
@@ -49,6 +52,16 @@ impl SandboxPolicy {
     pub fn temporary(&self) -> PathBuf {
         self.session.join("tmp")
     }
+}
+
+/// How commands are started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Launch {
+    /// From prepared cells: pid namespaces in which a confined process already waits for its program.
+    /// Where they are not to be had (no namespaces, not x86-64) the same as `Fork`.
+    Cells,
+    /// By forking the host for every command.
+    Fork,
 }
 
 /// Whether commands have a network.

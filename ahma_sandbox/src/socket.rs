@@ -11,7 +11,7 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 
-use crate::wire::{MAX_INLINE, MAX_PAYLOAD};
+use crate::wire::{HEADER, MAX_INLINE, MAX_PAYLOAD};
 
 /// Descriptors in one packet: standard input, output, and a memory file for a large payload.
 const MAX_DESCRIPTORS: usize = 3;
@@ -19,6 +19,14 @@ const MAX_DESCRIPTORS: usize = 3;
 /// The first byte of a packet: whether the payload is in the packet or in the last descriptor.
 const INLINE: u8 = 0;
 const IN_MEMORY_FILE: u8 = 1;
+
+/// A packet that is nothing but a header. Without the allocator, because the init of a cell has none.
+pub(crate) fn inline_packet(header: [u8; HEADER]) -> [u8; HEADER + 1] {
+    let mut packet = [INLINE; HEADER + 1];
+    let [_, rest @ ..] = &mut packet;
+    *rest = header;
+    packet
+}
 
 /// Two connected ends.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {

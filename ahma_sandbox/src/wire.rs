@@ -8,9 +8,9 @@ use std::ffi::CString;
 
 /// Raised with every change of the format. Server and host are one program, so the two differ only
 /// when the program was replaced while it ran.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
-const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 
 /// Packets up to this size always fit the socket's buffer; larger payloads go into a memory file.
 pub(crate) const MAX_INLINE: usize = 60 * 1024;
@@ -38,7 +38,7 @@ pub(crate) enum FromHost {
     Ready(Vec<u8>),
     /// The host could not be set up; the failure, as JSON. It ends itself.
     SetupFailed(Vec<u8>),
-    /// The command was not started.
+    /// The command was not started, and no process of it is left.
     NotStarted {
         /// Which command.
         id: u64,
@@ -47,19 +47,16 @@ pub(crate) enum FromHost {
         /// What the kernel said.
         errno: i32,
     },
-    /// The program runs.
-    Started {
-        /// Which command.
-        id: u64,
-    },
     /// The command's main process has ended.
     Exited {
         /// Which command.
         id: u64,
         /// As `wait` reports it.
         status: i32,
+        /// Whether it was the last process of the command; otherwise `Gone` follows.
+        last: bool,
     },
-    /// No process of the command is left.
+    /// No process of the command is left. Without an exit before it, the command was killed.
     Gone {
         /// Which command.
         id: u64,
@@ -103,7 +100,6 @@ const KILL: u8 = 4;
 const READY: u8 = 16;
 const SETUP_FAILED: u8 = 17;
 const NOT_STARTED: u8 = 18;
-const STARTED: u8 = 19;
 const EXITED: u8 = 20;
 const GONE: u8 = 21;
 
@@ -117,14 +113,18 @@ struct Header {
 }
 
 impl Header {
+    /// Without the allocator, because the init of a cell has none.
+    fn to_bytes(self) -> [u8; HEADER] {
+        let [f0, f1] = self.first.to_le_bytes();
+        let [n0, n1, n2, n3] = self.number.to_le_bytes();
+        let [i0, i1, i2, i3, i4, i5, i6, i7] = self.id.to_le_bytes();
+        [
+            VERSION, self.kind, f0, f1, n0, n1, n2, n3, i0, i1, i2, i3, i4, i5, i6, i7,
+        ]
+    }
+
     fn encode(self, body: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEADER + body.len());
-        bytes.extend([VERSION, self.kind]);
-        bytes.extend(self.first.to_le_bytes());
-        bytes.extend(self.number.to_le_bytes());
-        bytes.extend(self.id.to_le_bytes());
-        bytes.extend(body);
-        bytes
+        [self.to_bytes().as_slice(), body].concat()
     }
 
     fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
@@ -152,6 +152,33 @@ fn bare(kind: u8, id: u64, number: i32) -> Header {
         number,
         id,
     }
+}
+
+/// The bytes of [`FromHost::NotStarted`].
+pub(crate) fn not_started(id: u64, step: u8, errno: i32) -> [u8; HEADER] {
+    let header = Header {
+        kind: NOT_STARTED,
+        first: u16::from(step),
+        number: errno,
+        id,
+    };
+    header.to_bytes()
+}
+
+/// The bytes of [`FromHost::Exited`].
+pub(crate) fn exited(id: u64, status: i32, last: bool) -> [u8; HEADER] {
+    let header = Header {
+        kind: EXITED,
+        first: u16::from(last),
+        number: status,
+        id,
+    };
+    header.to_bytes()
+}
+
+/// The bytes of [`FromHost::Gone`].
+pub(crate) fn gone(id: u64) -> [u8; HEADER] {
+    bare(GONE, id, 0).to_bytes()
 }
 
 impl ToHost {
@@ -184,18 +211,9 @@ impl FromHost {
         match self {
             FromHost::Ready(json) => bare(READY, 0, 0).encode(json),
             FromHost::SetupFailed(json) => bare(SETUP_FAILED, 0, 0).encode(json),
-            FromHost::NotStarted { id, step, errno } => {
-                let header = Header {
-                    kind: NOT_STARTED,
-                    first: u16::from(*step),
-                    number: *errno,
-                    id: *id,
-                };
-                header.encode(&[])
-            }
-            FromHost::Started { id } => bare(STARTED, *id, 0).encode(&[]),
-            FromHost::Exited { id, status } => bare(EXITED, *id, *status).encode(&[]),
-            FromHost::Gone { id } => bare(GONE, *id, 0).encode(&[]),
+            FromHost::NotStarted { id, step, errno } => not_started(*id, *step, *errno).to_vec(),
+            FromHost::Exited { id, status, last } => exited(*id, *status, *last).to_vec(),
+            FromHost::Gone { id } => gone(*id).to_vec(),
         }
     }
 
@@ -217,8 +235,19 @@ impl FromHost {
                     errno: number,
                 })
             }
-            STARTED => empty(body).map(|()| FromHost::Started { id }),
-            EXITED => empty(body).map(|()| FromHost::Exited { id, status: number }),
+            EXITED => {
+                empty(body)?;
+                let last = match first {
+                    0 => false,
+                    1 => true,
+                    _ => return Err(WireError::Content),
+                };
+                Ok(FromHost::Exited {
+                    id,
+                    status: number,
+                    last,
+                })
+            }
             GONE => empty(body).map(|()| FromHost::Gone { id }),
             kind => Err(WireError::Kind(kind)),
         }
@@ -341,10 +370,15 @@ mod tests {
                 step: 13,
                 errno: 2,
             },
-            FromHost::Started { id: 1 },
             FromHost::Exited {
                 id: 3,
                 status: 0x8b,
+                last: false,
+            },
+            FromHost::Exited {
+                id: 4,
+                status: 0,
+                last: true,
             },
             FromHost::Gone { id: 3 },
         ] {

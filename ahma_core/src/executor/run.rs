@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{Exit, HostGone, RunningCommand, SpawnError, StartError};
+use ahma_sandbox::{Exit, RunningCommand, SpawnError, StartError, Unfinished};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
@@ -76,6 +76,16 @@ impl Run {
     }
 }
 
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Nobody must wait for ever because of a fault of ours, or because the runtime ends. An
+        // operation that has ended keeps its ending.
+        let fault = "the server stopped looking after the command, which ended it".to_owned();
+        self.store
+            .end(&self.operation, Ending::of(OperationState::Lost, fault));
+    }
+}
+
 /// Why the command is being stopped.
 enum Stop {
     Cancelled(String),
@@ -110,7 +120,7 @@ impl Driver<'_> {
                     if stop.is_some() {
                         self.command.kill();
                         // Nothing survives this; what follows is only its confirmation.
-                        break self.command_after_kill().await;
+                        break self.command.exited().await;
                     }
                     stop = Some(Stop::Deadline);
                     self.command.terminate();
@@ -125,15 +135,6 @@ impl Driver<'_> {
         self.command.kill();
         self.command.gone().await;
         ending(exit, stop, self.run.plan.deadline)
-    }
-
-    async fn command_after_kill(&mut self) -> Result<Exit, HostGone> {
-        self.command.gone().await;
-        // A killed supervisor reports no exit; the tree is gone all the same.
-        Ok(Exit {
-            code: None,
-            signal: Some(9),
-        })
     }
 
     /// Takes what is still in the pipe, and a little more if something holds it open.
@@ -161,7 +162,7 @@ impl Driver<'_> {
     }
 }
 
-fn ending(exit: Result<Exit, HostGone>, stop: Option<Stop>, deadline: Duration) -> Ending {
+fn ending(exit: Result<Exit, Unfinished>, stop: Option<Stop>, deadline: Duration) -> Ending {
     let (exit_code, signal) = match exit {
         Ok(exit) => (exit.code, exit.signal),
         Err(_) => (None, None),
@@ -172,10 +173,11 @@ fn ending(exit: Result<Exit, HostGone>, stop: Option<Stop>, deadline: Duration) 
             OperationState::TimedOut,
             Some(format!("stopped after {} seconds", deadline.as_secs_f64())),
         ),
-        (None, Err(HostGone)) => (
+        (None, Err(Unfinished::HostGone)) => (
             OperationState::Lost,
             Some("the sandbox host died while the command ran".to_owned()),
         ),
+        (None, Err(not_started)) => (OperationState::Failed, Some(not_started.to_string())),
         (None, Ok(Exit { code: Some(0), .. })) => (OperationState::Completed, None),
         (None, Ok(_)) => (OperationState::Failed, None),
     };

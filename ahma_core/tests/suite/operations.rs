@@ -259,6 +259,21 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
     assert_eq!(text(&*bench.run("echo again").await), "again\n");
 }
 
+#[test]
+fn an_operation_nobody_looks_after_any_more_has_ended() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let outer = runtime();
+    let abandoned = outer.block_on(async {
+        let bench = Bench::new(1);
+        let running = bench.start("touch up; sleep 60", 60.0);
+        until_exists(&bench, "up").await;
+        running
+    });
+    drop(outer);
+    let ending = runtime().block_on(patiently(abandoned.ended()));
+    assert_eq!(ending.state, OperationState::Lost);
+}
+
 #[tokio::test]
 async fn a_flood_is_counted_exactly_and_can_be_read() {
     let bench = Bench::new(4);

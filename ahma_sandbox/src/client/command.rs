@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use tokio::net::unix::pipe;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::host::Shared;
-use crate::error::SpawnError;
+use crate::error::{LaunchStep, SpawnError};
 use crate::wire::{RunRequest, ToHost};
 
 /// A command to start.
@@ -110,19 +110,30 @@ impl Exit {
     }
 }
 
-/// The host ended while a command ran; so has the command.
+/// Why a command has no exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the sandbox host ended while the command ran")]
-pub struct HostGone;
+pub enum Unfinished {
+    /// It did not run, not even partly: a step between the host and the command failed.
+    #[error("the command was not started: {step}: {}", io::Error::from_raw_os_error(*errno))]
+    NotStarted {
+        /// Which step.
+        step: LaunchStep,
+        /// What the kernel said.
+        errno: i32,
+    },
+    /// The host ended while it ran; so has the command.
+    #[error("the sandbox host ended while the command ran")]
+    HostGone,
+}
 
 /// A command that runs, or ran. Dropping it ends whatever is left of it.
 pub struct RunningCommand {
     id: u64,
     host: Arc<Shared>,
     output: Option<pipe::Receiver>,
-    exited: oneshot::Receiver<Exit>,
+    exited: oneshot::Receiver<Result<Exit, Unfinished>>,
     gone: oneshot::Receiver<()>,
-    exit: Option<Result<Exit, HostGone>>,
+    exit: Option<Result<Exit, Unfinished>>,
     is_gone: bool,
 }
 
@@ -131,7 +142,7 @@ impl RunningCommand {
         id: u64,
         host: Arc<Shared>,
         output: OwnedFd,
-        exited: oneshot::Receiver<Exit>,
+        exited: oneshot::Receiver<Result<Exit, Unfinished>>,
         gone: oneshot::Receiver<()>,
     ) -> io::Result<Self> {
         Ok(RunningCommand {
@@ -151,11 +162,13 @@ impl RunningCommand {
     }
 
     /// Waits for the end of the main process. Processes it started may still run.
-    pub async fn exited(&mut self) -> Result<Exit, HostGone> {
+    pub async fn exited(&mut self) -> Result<Exit, Unfinished> {
         if let Some(exit) = self.exit {
             return exit;
         }
-        let exit = (&mut self.exited).await.map_err(|_| HostGone);
+        let exit = (&mut self.exited)
+            .await
+            .unwrap_or(Err(Unfinished::HostGone));
         self.exit = Some(exit);
         exit
     }
@@ -174,16 +187,19 @@ impl RunningCommand {
         let _ = self.host.connection.try_send(&ToHost::Terminate(self.id));
     }
 
-    /// Ends every process of the command (SIGKILL).
-    pub fn kill(&self) {
+    /// Ends every process of the command (SIGKILL). Does nothing when none is left.
+    pub fn kill(&mut self) {
+        // Not waiting any more means that the news has come, or that the host is gone.
+        self.is_gone |= self.gone.try_recv() != Err(TryRecvError::Empty);
+        if self.is_gone {
+            return;
+        }
         let _ = self.host.connection.try_send(&ToHost::Kill(self.id));
     }
 }
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        if !self.is_gone {
-            self.kill();
-        }
+        self.kill();
     }
 }

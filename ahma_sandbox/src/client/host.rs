@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
-use super::command::{CommandRequest, Exit, RunningCommand};
+use super::command::{CommandRequest, Exit, RunningCommand, Unfinished};
 use super::connection::Connection;
 use super::spawner::Reaper;
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
@@ -36,8 +36,7 @@ type Commands = Option<HashMap<u64, Waiting>>;
 
 /// Who waits for news of a command.
 struct Waiting {
-    started: Option<oneshot::Sender<Result<(), SpawnError>>>,
-    exited: Option<oneshot::Sender<Exit>>,
+    exited: Option<oneshot::Sender<Result<Exit, Unfinished>>>,
     gone: oneshot::Sender<()>,
 }
 
@@ -84,7 +83,8 @@ impl SandboxHost {
         self.shared.commands().is_none()
     }
 
-    /// Starts a command and waits until its program runs, or is known not to.
+    /// Has a command started. Whether its program could be executed is said by
+    /// [`RunningCommand::exited`]: waiting for it here would cost every command a message.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let (output, writing) =
@@ -92,11 +92,9 @@ impl SandboxHost {
         let input = request.input.open().map_err(SpawnError::Resources)?;
         let message = ToHost::Run(request.into_wire(id)?);
 
-        let (started, start) = oneshot::channel();
         let (exited, exit) = oneshot::channel();
         let (gone, end) = oneshot::channel();
         let waiting = Waiting {
-            started: Some(started),
             exited: Some(exited),
             gone,
         };
@@ -115,10 +113,8 @@ impl SandboxHost {
             })?;
         // The host has its own copies now; ours would keep the output open.
         drop((input, writing));
-        let command = RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
-            .map_err(SpawnError::Resources)?;
-        start.await.map_err(|_| SpawnError::HostGone)??;
-        Ok(command)
+        RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
+            .map_err(SpawnError::Resources)
     }
 }
 
@@ -189,31 +185,21 @@ impl Shared {
         let Some(commands) = commands.as_mut() else {
             return;
         };
-        match *message {
-            FromHost::Started { id } => {
-                if let Some(started) = commands.get_mut(&id).and_then(|it| it.started.take()) {
-                    let _ = started.send(Ok(()));
-                }
-            }
+        let (id, exit, last) = match *message {
             FromHost::NotStarted { id, step, errno } => {
-                if let Some(started) = commands.get_mut(&id).and_then(|it| it.started.take()) {
-                    let _ = started.send(Err(SpawnError::NotStarted {
-                        step: LaunchStep::from_code(step).unwrap_or(LaunchStep::Process),
-                        error: io::Error::from_raw_os_error(errno),
-                    }));
-                }
+                let step = LaunchStep::from_code(step).unwrap_or(LaunchStep::Process);
+                (id, Err(Unfinished::NotStarted { step, errno }), true)
             }
-            FromHost::Exited { id, status } => {
-                if let Some(exited) = commands.get_mut(&id).and_then(|it| it.exited.take()) {
-                    let _ = exited.send(Exit::from_wait_status(status));
-                }
-            }
-            FromHost::Gone { id } => {
-                if let Some(waiting) = commands.remove(&id) {
-                    let _ = waiting.gone.send(());
-                }
-            }
-            FromHost::Ready(_) | FromHost::SetupFailed(_) => {}
+            FromHost::Exited { id, status, last } => (id, Ok(Exit::from_wait_status(status)), last),
+            // Heard of only when no exit was reported: then the supervisor was killed.
+            FromHost::Gone { id } => (id, Ok(Exit::from_wait_status(libc::SIGKILL)), true),
+            FromHost::Ready(_) | FromHost::SetupFailed(_) => return,
+        };
+        if let Some(exited) = commands.get_mut(&id).and_then(|it| it.exited.take()) {
+            let _ = exited.send(exit);
+        }
+        if let Some(waiting) = last.then(|| commands.remove(&id)).flatten() {
+            let _ = waiting.gone.send(());
         }
     }
 }

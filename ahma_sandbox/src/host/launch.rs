@@ -11,11 +11,11 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Resource, Signal, set_parent_process_death_signal};
 
 use super::sys::{self, Forked};
 use crate::error::LaunchStep;
-use crate::policy::Limits;
+use crate::policy::{Launch, Limits};
 use crate::socket;
 use crate::wire::{FromHost, RunRequest};
 
@@ -25,6 +25,8 @@ pub(super) struct Launcher {
     pub(super) limits: Limits,
     /// Whether each command gets a pid namespace and a `/proc` of its own.
     pub(super) pid_namespaces: bool,
+    /// How commands are started.
+    pub(super) launch: Launch,
     /// The connection to the server; supervisors report on it directly.
     pub(super) server: OwnedFd,
 }
@@ -99,8 +101,32 @@ fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
+/// The limits of every process of a command.
+pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
+    let mut all = vec![
+        // A dump could hold secrets and fill the disk.
+        (Resource::Core, 0),
+        (Resource::Nofile, limits.open_files),
+        (Resource::Fsize, limits.file_bytes),
+    ];
+    all.extend(limits.memory_bytes.map(|bytes| (Resource::As, bytes)));
+    all.extend(
+        limits
+            .processes
+            .map(|most| (Resource::Nproc, u64::from(most))),
+    );
+    all
+}
+
+/// The largest process number of a command's namespace, as the kernel's own setting wants it.
+pub(super) fn pid_max(limits: Limits) -> Option<String> {
+    // Numbers below 300 are given out once and then kept for the kernel's own use.
+    const RESERVED: u32 = 301;
+    limits.processes.map(|most| (most + RESERVED).to_string())
+}
+
 /// Where a program may be: its own path, or every directory of the command's PATH.
-fn candidates(request: &RunRequest) -> Vec<CString> {
+pub(super) fn candidates(request: &RunRequest) -> Vec<CString> {
     let Some(program) = request.arguments.first() else {
         return Vec::new();
     };

@@ -5,6 +5,8 @@
 //! install the filter, say what is enforced, serve until the server is gone. Where user namespaces
 //! are not to be had it goes on without them and says what that leaves open.
 
+#[cfg(target_arch = "x86_64")]
+mod cells;
 mod descendants;
 mod filter;
 mod launch;
@@ -55,6 +57,8 @@ fn run() -> io::Result<Infallible> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let server = take_connection()?;
     let signals = Signals::block_all()?;
+    // Once here and not for every command: what is blocked cannot end this process.
+    Signals::default_all();
     let policy = match read_policy(&server) {
         Ok(policy) => policy,
         Err(failure) => {
@@ -206,6 +210,7 @@ fn host(
                 ruleset: setup.ruleset,
                 limits: policy.limits,
                 pid_namespaces: setup.pid_namespaces,
+                launch: policy.launch,
                 server,
             };
             launcher.tell(&FromHost::Ready(report));

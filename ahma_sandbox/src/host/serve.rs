@@ -1,26 +1,36 @@
-//! The host's loop: requests in, supervisors started and reaped, until the server is gone.
+//! The host's loop: requests in, commands started and collected, until the server is gone.
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, kill_process, wait};
 
+#[cfg(target_arch = "x86_64")]
+use super::cells::Cells;
 use super::launch::{Job, Launcher};
 use super::supervisor;
 use super::sys::Signals;
 use crate::error::LaunchStep;
+#[cfg(target_arch = "x86_64")]
+use crate::policy::Launch;
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
+
+/// After so much quiet, cells that are not needed any more are given up.
+const QUIET: Timespec = Timespec {
+    tv_sec: 2,
+    tv_nsec: 0,
+};
 
 /// Serves until the server closes the connection; then no process of any command is left.
 pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
     let child_ended = signals.descriptor()?;
     let mut host = Host {
         launcher,
-        supervisors: HashMap::new(),
+        starter: Starter::new(launcher),
     };
     let mut buffer = Vec::new();
     loop {
@@ -28,7 +38,8 @@ pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
             PollFd::new(&launcher.server, PollFlags::IN),
             PollFd::new(&child_ended, PollFlags::IN),
         ];
-        match poll(&mut ready, None) {
+        match poll(&mut ready, host.starter.patience()) {
+            Ok(0) => host.starter.give_up_surplus(),
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -44,7 +55,8 @@ pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
             }
         }
     }
-    host.end_everything();
+    host.starter.end_everything(launcher);
+    host.reap(WaitOptions::empty());
     Ok(())
 }
 
@@ -55,66 +67,136 @@ fn drain(signals: &OwnedFd) {
 
 struct Host<'l> {
     launcher: &'l Launcher,
-    /// Supervisors that have not been reaped, by command.
-    supervisors: HashMap<u64, Pid>,
+    starter: Starter,
 }
 
 impl Host<'_> {
     fn handle(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) {
+        let launcher = self.launcher;
         match ToHost::decode(bytes) {
             Ok(ToHost::Run(request)) => {
-                let id = request.id;
                 let mut fds = fds.into_iter();
                 let (Some(input), Some(output)) = (fds.next(), fds.next()) else {
-                    let (step, errno) = (LaunchStep::Stdio as u8, libc::EBADF);
-                    self.launcher
-                        .tell(&FromHost::NotStarted { id, step, errno });
-                    self.launcher.tell(&FromHost::Gone { id });
-                    return;
+                    let (id, step) = (request.id, LaunchStep::Stdio as u8);
+                    let errno = libc::EBADF;
+                    return launcher.tell(&FromHost::NotStarted { id, step, errno });
                 };
                 let job = Job {
                     request,
                     input,
                     output,
                 };
-                if let Some(supervisor) = self.launcher.start(&job) {
-                    self.supervisors.insert(id, supervisor);
-                }
+                self.starter.run(launcher, job);
             }
-            Ok(ToHost::Terminate(id)) => {
-                if let Some(supervisor) = self.supervisors.get(&id) {
-                    let _ = kill_process(*supervisor, supervisor::TERMINATE);
-                }
-            }
-            Ok(ToHost::Kill(id)) => {
-                if let Some(supervisor) = self.supervisors.get(&id) {
-                    supervisor::end_tree(self.launcher, *supervisor);
-                }
-            }
+            Ok(ToHost::Terminate(id)) => self.starter.terminate(id),
+            Ok(ToHost::Kill(id)) => self.starter.kill(launcher, id),
             // The policy never changes, and the server is the same program: anything else is a bug
             // there, and ignoring it is safe.
             Ok(ToHost::Policy(_)) | Err(_) => {}
         }
     }
 
-    /// Collects ended supervisors: each proves that its command's tree is empty.
+    /// Collects ended children: each proves that the tree below it is empty.
     fn reap(&mut self, options: WaitOptions) {
         while let Ok(Some((pid, _))) = wait(options) {
-            let ended = self
-                .supervisors
-                .iter()
-                .find(|(_, supervisor)| **supervisor == pid);
-            if let Some(id) = ended.map(|(id, _)| *id) {
-                self.supervisors.remove(&id);
-                self.launcher.tell(&FromHost::Gone { id });
+            self.starter.reaped(self.launcher, pid);
+        }
+    }
+}
+
+/// How this host starts commands.
+enum Starter {
+    #[cfg(target_arch = "x86_64")]
+    Cells(Cells),
+    /// Supervisors that have not been reaped, by command.
+    Fork(HashMap<u64, Pid>),
+}
+
+impl Starter {
+    fn new(launcher: &Launcher) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if launcher.pid_namespaces && launcher.launch == Launch::Cells {
+            return Starter::Cells(Cells::new(launcher));
+        }
+        Starter::Fork(HashMap::new())
+    }
+
+    fn run(&mut self, launcher: &Launcher, job: Job) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.run(launcher, job),
+            Starter::Fork(supervisors) => {
+                if let Some(supervisor) = launcher.start(&job) {
+                    supervisors.insert(job.request.id, supervisor);
+                }
             }
         }
     }
 
-    fn end_everything(&mut self) {
-        for supervisor in self.supervisors.values() {
-            supervisor::end_tree(self.launcher, *supervisor);
+    fn terminate(&mut self, id: u64) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.terminate(id),
+            Starter::Fork(supervisors) => {
+                if let Some(supervisor) = supervisors.get(&id) {
+                    let _ = kill_process(*supervisor, supervisor::TERMINATE);
+                }
+            }
         }
-        self.reap(WaitOptions::empty());
+    }
+
+    fn kill(&mut self, launcher: &Launcher, id: u64) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.kill(id),
+            Starter::Fork(supervisors) => {
+                if let Some(supervisor) = supervisors.get(&id) {
+                    supervisor::end_tree(launcher, *supervisor);
+                }
+            }
+        }
+    }
+
+    fn reaped(&mut self, launcher: &Launcher, pid: Pid) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.reaped(launcher, pid),
+            Starter::Fork(supervisors) => {
+                let ended = supervisors.iter().find(|(_, it)| **it == pid);
+                if let Some(id) = ended.map(|(id, _)| *id) {
+                    supervisors.remove(&id);
+                    launcher.tell(&FromHost::Gone { id });
+                }
+            }
+        }
+    }
+
+    fn end_everything(&mut self, launcher: &Launcher) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.end_all(),
+            Starter::Fork(supervisors) => {
+                for supervisor in supervisors.values() {
+                    supervisor::end_tree(launcher, *supervisor);
+                }
+            }
+        }
+    }
+
+    /// How long to wait for news; `None` for ever.
+    fn patience(&self) -> Option<&'static Timespec> {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.has_surplus().then_some(&QUIET),
+            Starter::Fork(_) => None,
+        }
+    }
+
+    fn give_up_surplus(&mut self) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Starter::Cells(cells) => cells.end_surplus(),
+            Starter::Fork(_) => {}
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! System calls that no library wraps safely. All `unsafe` code of the host is in this file.
+//! System calls that no library wraps safely. All `unsafe` code of the host is in this file
+//! and in `cells`.
 //!
 //! The host has one thread, so what follows a fork here may do what any program may do.
 
@@ -44,6 +45,23 @@ pub(super) fn fork_into(flags: i32) -> io::Result<Forked> {
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` takes any number and does not return.
     unsafe { libc::_exit(code) }
+}
+
+/// Memory for the stack of a process that shares this one's memory, with a page before it that cannot
+/// be touched. Returns its end; it is never given back.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn new_stack(bytes: usize) -> io::Result<usize> {
+    use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
+    const GUARD: usize = 4096;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: new memory at a place of the kernel's choice, of which the first page is then closed.
+    let start = unsafe {
+        let start = mmap_anonymous(ptr::null_mut(), GUARD + bytes, access, flags)?;
+        mprotect(start, GUARD, MprotectFlags::empty())?;
+        start
+    };
+    Ok(start as usize + GUARD + bytes)
 }
 
 /// Closes every descriptor from `first` on.
@@ -193,14 +211,19 @@ impl Signals {
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
 
-    /// Lets a program start with no signal blocked and every one at its default.
-    pub(super) fn reset_for_program() -> io::Result<()> {
-        // SAFETY: default dispositions and an empty, fully initialised mask; no handler is involved.
+    /// Gives every signal its default effect, for this process and all it starts.
+    pub(super) fn default_all() {
+        for signal in 1..=libc::SIGRTMAX() {
+            // Some numbers are reserved or cannot be changed; those are at their default.
+            // SAFETY: a default disposition; no handler is involved.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+    }
+
+    /// Lets a program start with no signal blocked.
+    pub(super) fn unblock_all() -> io::Result<()> {
+        // SAFETY: an empty, fully initialised mask.
         unsafe {
-            for signal in 1..=libc::SIGRTMAX() {
-                // Some numbers are reserved or cannot be changed; those are at their default.
-                libc::signal(signal, libc::SIG_DFL);
-            }
             let mut none: libc::sigset_t = std::mem::zeroed();
             check(libc::sigemptyset(&raw mut none))?;
             check(libc::sigprocmask(

@@ -1,6 +1,6 @@
 //! Hosts: they start confined, end with the server, and take everything along.
 
-use ahma_sandbox::{HostGone, Sandbox, SandboxPolicy, SpawnError, StartError};
+use ahma_sandbox::{Sandbox, SandboxPolicy, SpawnError, StartError, Unfinished};
 
 use crate::support::{
     Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
@@ -33,7 +33,7 @@ async fn dropping_a_host_ends_everything_in_it() {
     assert_eq!(read_line(&mut output).await, "up");
     assert!(!processes_marked(&mark).is_empty());
     drop(host);
-    assert_eq!(patiently(command.exited()).await, Err(HostGone));
+    assert_eq!(patiently(command.exited()).await, Err(Unfinished::HostGone));
     patiently(command.gone()).await;
     until_none_marked(&mark).await;
 }
@@ -48,7 +48,7 @@ async fn a_killed_host_takes_its_tree_along_and_is_noticed() {
     assert_eq!(read_line(&mut output).await, "up");
     let pid = bench.host.pid();
     assert!(bench.unconfined(&format!("kill -9 {pid}")).status.success());
-    assert_eq!(patiently(command.exited()).await, Err(HostGone));
+    assert_eq!(patiently(command.exited()).await, Err(Unfinished::HostGone));
     until_none_marked(&mark).await;
     let refused = bench.spawn(&["true"]).await;
     assert!(

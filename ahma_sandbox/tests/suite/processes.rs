@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ahma_sandbox::{Input, LaunchStep, SpawnError};
+use ahma_sandbox::{Input, LaunchStep, SpawnError, Unfinished};
 
 use crate::support::{
     Bench, finish, patiently, processes_marked, read_line, unique_mark, until_none_marked,
@@ -104,16 +104,12 @@ async fn a_program_that_does_not_exist_is_not_started() {
         ("/no/such/program", NOT_FOUND),
         ("/etc/passwd", NOT_PERMITTED),
     ] {
-        match bench.spawn(&[program]).await {
-            Err(SpawnError::NotStarted { step, error }) => {
-                assert_eq!(
-                    (step, error.raw_os_error()),
-                    (LaunchStep::Execute, Some(errno)),
-                    "{program}"
-                );
-            }
-            other => panic!("{program}: {:?}", other.map(|_| "started")),
-        }
+        let step = LaunchStep::Execute;
+        assert_eq!(
+            bench.exit_of(&[program]).await,
+            Err(Unfinished::NotStarted { step, errno }),
+            "{program}"
+        );
     }
     let status = bench.sh("no-such-program").await.exit.code;
     assert_eq!(
@@ -128,10 +124,15 @@ async fn a_working_directory_outside_is_not_entered() {
     let bench = Bench::new().await;
     let mut request = bench.request(&["pwd"]);
     request.directory = bench.outside.clone();
-    match patiently(bench.host.spawn(request)).await {
-        Err(SpawnError::NotStarted { step, .. }) => assert_eq!(step, LaunchStep::WorkingDirectory),
-        other => panic!("{:?}", other.map(|_| "started")),
-    }
+    let mut command = patiently(bench.host.spawn(request)).await.unwrap();
+    const NOT_FOUND: i32 = 2;
+    assert_eq!(
+        patiently(command.exited()).await,
+        Err(Unfinished::NotStarted {
+            step: LaunchStep::WorkingDirectory,
+            errno: NOT_FOUND
+        })
+    );
 }
 
 #[tokio::test]
@@ -151,12 +152,14 @@ async fn large_arguments_and_environments_arrive_whole() {
         .await;
     assert_eq!(done.output.trim(), "300000");
     let too_long = "a".repeat(200_000);
-    match bench.spawn(&["echo", &too_long]).await {
-        Err(SpawnError::NotStarted { step, error }) => {
-            assert_eq!((step, error.raw_os_error()), (LaunchStep::Execute, Some(7)));
-        }
-        other => panic!("{:?}", other.map(|_| "started")),
-    }
+    const TOO_BIG: i32 = 7;
+    assert_eq!(
+        bench.exit_of(&["echo", &too_long]).await,
+        Err(Unfinished::NotStarted {
+            step: LaunchStep::Execute,
+            errno: TOO_BIG
+        })
+    );
     let enormous = "a".repeat(5 * 1024 * 1024);
     let refused = bench.spawn(&["echo", &enormous]).await;
     assert!(

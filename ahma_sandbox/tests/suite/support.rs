@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ahma_sandbox::{
     CommandRequest, Exit, Input, Layer, Network, RunningCommand, Sandbox, SandboxHost,
-    SandboxPolicy, SessionDirectory, SpawnError, command_environment,
+    SandboxPolicy, SessionDirectory, SpawnError, Unfinished, command_environment,
 };
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
@@ -115,6 +115,14 @@ impl Bench {
 
     pub(crate) async fn spawn(&self, arguments: &[&str]) -> Result<RunningCommand, SpawnError> {
         patiently(self.host.spawn(self.request(arguments))).await
+    }
+
+    /// How a command ends, or why it has no exit.
+    pub(crate) async fn exit_of(&self, arguments: &[&str]) -> Result<Exit, Unfinished> {
+        let mut command = self.spawn(arguments).await.unwrap();
+        let exit = patiently(command.exited()).await;
+        patiently(command.gone()).await;
+        exit
     }
 
     /// Runs a shell script to the end of its output and its processes.

@@ -6,10 +6,9 @@ use std::os::fd::AsFd as _;
 use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
-use super::{AtStep as _, Failure, Job, Launcher, candidates};
+use super::{AtStep as _, Failure, Job, Launcher, candidates, resource_limits};
 use crate::error::LaunchStep;
 use crate::host::sys;
-use crate::policy::Limits;
 
 /// Becomes the program. Returns only when that failed; nothing of the program has run then.
 pub(super) fn become_program(launcher: &Launcher, job: &Job) -> Failure {
@@ -27,7 +26,9 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     sys::place_descriptor(job.output.as_fd(), 1).at(LaunchStep::Stdio)?;
     sys::place_descriptor(job.output.as_fd(), 2).at(LaunchStep::Stdio)?;
     chdir(job.request.directory.as_c_str()).at(LaunchStep::WorkingDirectory)?;
-    set_limits(launcher.limits).at(LaunchStep::Limits)?;
+    for (resource, most) in resource_limits(launcher.limits) {
+        limit(resource, most).at(LaunchStep::Limits)?;
+    }
     // Before Landlock, which wants it of a process without capabilities.
     set_no_new_privs(true).at(LaunchStep::NoNewPrivileges)?;
     if let Some(ruleset) = &launcher.ruleset {
@@ -36,7 +37,7 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     drop_capabilities().at(LaunchStep::Capabilities)?;
     // After the last use of any descriptor of the host.
     sys::close_on_exec_from(3).at(LaunchStep::Descriptors)?;
-    sys::Signals::reset_for_program().at(LaunchStep::Signals)
+    sys::Signals::unblock_all().at(LaunchStep::Signals)
 }
 
 fn execute(job: &Job) -> Failure {
@@ -62,25 +63,12 @@ fn execute(job: &Job) -> Failure {
     }
 }
 
-fn set_limits(limits: Limits) -> io::Result<()> {
-    let at_most = |resource: Resource, value: u64| {
-        let limit = Rlimit {
-            current: Some(value),
-            maximum: Some(value),
-        };
-        setrlimit(resource, limit)
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
     };
-    // A dump could hold secrets and fill the disk.
-    at_most(Resource::Core, 0)?;
-    at_most(Resource::Nofile, limits.open_files)?;
-    at_most(Resource::Fsize, limits.file_bytes)?;
-    if let Some(bytes) = limits.memory_bytes {
-        at_most(Resource::As, bytes)?;
-    }
-    if let Some(processes) = limits.processes {
-        at_most(Resource::Nproc, u64::from(processes))?;
-    }
-    Ok(())
+    Ok(setrlimit(resource, limit)?)
 }
 
 fn drop_capabilities() -> io::Result<()> {

@@ -9,10 +9,13 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
 use rustix::thread::UnshareFlags;
 
-use super::{AtStep as _, Failure, Job, Launcher, command, die_with_parent, not_started, numbers};
+use super::{
+    AtStep as _, Failure, Job, Launcher, command, die_with_parent, not_started, numbers, pid_max,
+};
 use crate::error::LaunchStep;
 use crate::host::descendants;
 use crate::host::sys::{self, Forked, Signals};
+use crate::policy::Limits;
 use crate::wire::FromHost;
 
 /// Asks the supervisor to end its tree politely.
@@ -24,10 +27,7 @@ pub(in crate::host) const KILL_TREE: Signal = Signal::USR2;
 pub(super) fn run(launcher: &Launcher, job: &Job) {
     let id = job.request.id;
     match start(launcher, job) {
-        Ok(main) => {
-            launcher.tell(&FromHost::Started { id });
-            watch(launcher, id, main);
-        }
+        Ok(main) => watch(launcher, id, main),
         Err(failure) => launcher.tell(&not_started(id, &failure)),
     }
 }
@@ -36,7 +36,7 @@ fn start(launcher: &Launcher, job: &Job) -> Result<Pid, Failure> {
     if launcher.pid_namespaces {
         die_with_parent(Signal::KILL).at(LaunchStep::Supervisor)?;
         fresh_proc().at(LaunchStep::Proc)?;
-        limit_processes(launcher.limits.processes);
+        limit_processes(launcher.limits);
     } else {
         // The signal, not death: somebody has to end the tree.
         die_with_parent(KILL_TREE).at(LaunchStep::Supervisor)?;
@@ -75,11 +75,9 @@ fn fresh_proc() -> io::Result<()> {
 /// does not count. Older kernels have one number for the whole machine and refuse; there the resource
 /// limit is what holds.
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
-fn limit_processes(most: Option<u32>) {
-    // Numbers below 300 are given out once and then kept for the kernel's own use.
-    const RESERVED: u32 = 301;
-    if let Some(most) = most {
-        let _ = std::fs::write("/proc/sys/kernel/pid_max", (most + RESERVED).to_string());
+fn limit_processes(limits: Limits) {
+    if let Some(most) = pid_max(limits) {
+        let _ = std::fs::write("/proc/sys/kernel/pid_max", most);
     }
 }
 
@@ -112,21 +110,25 @@ fn watch(launcher: &Launcher, id: u64, main: Pid) {
     }
 }
 
-/// Collects ended children; `true` when there are none any more.
+/// Collects ended children and reports the end of the main one; `true` when there are none any more.
 fn reap(launcher: &Launcher, id: u64, main: Pid) -> bool {
-    loop {
+    let mut ended = None;
+    let last = loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
                 if pid == main {
-                    let status = status.as_raw();
-                    launcher.tell(&FromHost::Exited { id, status });
+                    ended = Some(status.as_raw());
                 }
             }
-            Ok(None) => return false,
+            Ok(None) => break false,
             Err(Errno::INTR) => {}
-            Err(_) => return true,
+            Err(_) => break true,
         }
+    };
+    if let Some(status) = ended {
+        launcher.tell(&FromHost::Exited { id, status, last });
     }
+    last
 }
 
 fn encode(failure: &Failure) -> [u8; 5] {

@@ -1,0 +1,271 @@
+//! Cells: pid namespaces that are ready before a command comes.
+//!
+//! A cell is an init of our own as pid 1, with a `/proc` of its own, and below it a process that is
+//! confined in every way and sleeps until it is told what to execute. Starting a command is then
+//! little more than `execve`. When the kernel says that nothing is left of the command, the init makes
+//! the next process, so a cell serves one command after the other and never two at once; nothing of
+//! a command outlives it there, because a command cannot change mounts or settings of the namespace.
+//!
+//! The processes of a cell share the host's memory: making one copies no page tables. [`inside`] is
+//! what they run; this file is the host's side.
+
+mod inside;
+mod raw;
+mod shared;
+
+use std::ffi::{CString, c_char};
+use std::io;
+use std::os::fd::{AsRawFd, IntoRawFd as _};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use self::shared::{Common, Shared};
+use super::launch::{Job, Launcher, candidates, pid_max, resource_limits};
+use super::sys;
+use crate::error::LaunchStep;
+use crate::wire::{FromHost, RunRequest};
+
+/// Asks an init to end the processes of its cell politely.
+const TERMINATE: Signal = Signal::USR1;
+/// Asks an init to end the processes of its cell at once.
+const KILL_TREE: Signal = Signal::USR2;
+
+/// Cells that are kept although nothing runs in them.
+const KEPT: usize = 4;
+/// Enough for the code of [`inside`], which calls nothing deep.
+const STACK_BYTES: usize = 32 * 1024;
+
+/// All cells of a host.
+pub(super) struct Cells {
+    common: &'static Common,
+    cells: Vec<Cell>,
+    /// Memory of cells that have ended, for new ones.
+    spare: Vec<&'static Shared>,
+}
+
+struct Cell {
+    shared: &'static Shared,
+    init: Pid,
+    /// The words of the command, which the cell reads; kept until the next one.
+    words: Option<Words>,
+    /// Whether it has been asked to kill its command before.
+    asked_to_kill: bool,
+    /// Whether its init has been killed and only has to be collected.
+    ended: bool,
+}
+
+/// A request with the arrays of pointers that the kernel wants. Nothing moves while this lives.
+struct Words {
+    request: RunRequest,
+    _programs: Vec<CString>,
+    program_pointers: Vec<*const c_char>,
+    argument_pointers: Vec<*const c_char>,
+    environment_pointers: Vec<*const c_char>,
+}
+
+impl Cells {
+    /// Starts the first cells. Their preparation goes on while the host serves.
+    pub(super) fn new(launcher: &Launcher) -> Self {
+        let common = Common {
+            server: launcher.server.as_raw_fd(),
+            ruleset: launcher.ruleset.as_ref().map(AsRawFd::as_raw_fd),
+            limits: resource_limits(launcher.limits)
+                .into_iter()
+                .map(|(resource, most)| (resource as u32, most))
+                .collect(),
+            pid_max: pid_max(launcher.limits).unwrap_or_default().into_bytes(),
+        };
+        let mut cells = Cells {
+            // Processes look at it until the host ends.
+            common: Box::leak(Box::new(common)),
+            cells: Vec::new(),
+            spare: Vec::new(),
+        };
+        for _ in 0..KEPT {
+            // Whatever is wrong will be said when a command needs the cell.
+            let _ = cells.add();
+        }
+        cells
+    }
+
+    /// Gives the command to a free cell, or to a new one.
+    pub(super) fn run(&mut self, launcher: &Launcher, job: Job) {
+        let free = self.cells.iter().position(Cell::is_free);
+        let index = match free.map_or_else(|| self.add(), Ok) {
+            Ok(index) => index,
+            Err(error) => {
+                let step = LaunchStep::Supervisor as u8;
+                let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+                let id = job.request.id;
+                return launcher.tell(&FromHost::NotStarted { id, step, errno });
+            }
+        };
+        if let Some(cell) = self.cells.get_mut(index) {
+            cell.give(job);
+        }
+    }
+
+    pub(super) fn terminate(&mut self, id: u64) {
+        if let Some(cell) = self.with(id) {
+            cell.shared.ask_to_terminate(id);
+            cell.signal(TERMINATE);
+        }
+    }
+
+    pub(super) fn kill(&mut self, id: u64) {
+        if let Some(cell) = self.with(id) {
+            if cell.asked_to_kill {
+                cell.end();
+            } else {
+                cell.asked_to_kill = true;
+                cell.shared.ask_to_kill(id);
+                cell.signal(KILL_TREE);
+            }
+        }
+    }
+
+    /// A child of the host has ended and been reaped; with an init its whole cell is gone.
+    pub(super) fn reaped(&mut self, launcher: &Launcher, pid: Pid) {
+        let Some(index) = self.cells.iter().position(|cell| cell.init == pid) else {
+            return;
+        };
+        let cell = self.cells.swap_remove(index);
+        cell.close_stdio();
+        if cell.shared.is_taken() {
+            let id = cell.shared.id();
+            launcher.tell(&match cell.shared.failure() {
+                Some((step, errno)) => FromHost::NotStarted { id, step, errno },
+                None => FromHost::Gone { id },
+            });
+        }
+        cell.shared.reset();
+        self.spare.push(cell.shared);
+    }
+
+    /// Whether there are more free cells than are kept when nothing happens.
+    pub(super) fn has_surplus(&self) -> bool {
+        self.free().count() > KEPT
+    }
+
+    /// Ends free cells that are not kept.
+    pub(super) fn end_surplus(&mut self) {
+        let surplus = self.cells.iter_mut().filter(|cell| cell.is_free());
+        surplus.skip(KEPT).for_each(Cell::end);
+    }
+
+    /// Ends everything.
+    pub(super) fn end_all(&mut self) {
+        self.cells.iter_mut().for_each(Cell::end);
+    }
+
+    fn free(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| cell.is_free())
+    }
+
+    /// The cell in which a command runs.
+    fn with(&mut self, id: u64) -> Option<&mut Cell> {
+        self.cells
+            .iter_mut()
+            .find(|cell| !cell.ended && cell.shared.is_taken() && cell.shared.id() == id)
+    }
+
+    /// Starts another cell and returns its index.
+    fn add(&mut self) -> io::Result<usize> {
+        let shared = match self.spare.pop() {
+            Some(shared) => shared,
+            None => {
+                let init = sys::new_stack(STACK_BYTES)?;
+                let command = sys::new_stack(STACK_BYTES)?;
+                // Kept for good and used again: processes may look at it at any time.
+                &*Box::leak(Box::new(Shared::new(self.common, init, command)))
+            }
+        };
+        let started =
+            inside::start(shared).map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw));
+        match started {
+            Ok(Some(init)) => {
+                self.cells.push(Cell {
+                    shared,
+                    init,
+                    words: None,
+                    asked_to_kill: false,
+                    ended: false,
+                });
+                Ok(self.cells.len() - 1)
+            }
+            Ok(None) => Err(io::Error::other("the kernel returned no process id")),
+            Err(errno) => {
+                self.spare.push(shared);
+                Err(io::Error::from_raw_os_error(errno))
+            }
+        }
+    }
+}
+
+impl Cell {
+    fn is_free(&self) -> bool {
+        !self.ended && !self.shared.is_taken()
+    }
+
+    fn give(&mut self, job: Job) {
+        let words = self.words.insert(Words::new(job.request));
+        let shared = self.shared;
+        self.asked_to_kill = false;
+        // From here on they belong to the cell, whose init closes them.
+        shared
+            .input
+            .store(job.input.into_raw_fd(), Ordering::Relaxed);
+        shared
+            .output
+            .store(job.output.into_raw_fd(), Ordering::Relaxed);
+        words.lend_to(shared);
+        shared.take(words.request.id);
+        raw::wake(&shared.go);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let _ = kill_process(self.init, signal);
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.signal(Signal::KILL);
+    }
+
+    /// Closes what an init that was killed left open.
+    fn close_stdio(&self) {
+        inside::close_stdio(self.shared);
+    }
+}
+
+impl Words {
+    fn new(request: RunRequest) -> Self {
+        let programs = candidates(&request);
+        Words {
+            program_pointers: pointers(&programs),
+            argument_pointers: pointers(&request.arguments),
+            environment_pointers: pointers(&request.environment),
+            _programs: programs,
+            request,
+        }
+    }
+
+    fn lend_to(&self, cell: &Shared) {
+        let directory = self.request.directory.as_ptr().cast_mut();
+        cell.directory.store(directory, Ordering::Relaxed);
+        for (place, words) in [
+            (&cell.programs, &self.program_pointers),
+            (&cell.arguments, &self.argument_pointers),
+            (&cell.environment, &self.environment_pointers),
+        ] {
+            place.store(words.as_ptr().cast_mut(), Ordering::Relaxed);
+        }
+    }
+}
+
+fn pointers(words: &[CString]) -> Vec<*const c_char> {
+    let words = words.iter().map(|word| word.as_ptr());
+    words.chain([ptr::null()]).collect()
+}

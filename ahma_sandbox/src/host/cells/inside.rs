@@ -1,0 +1,234 @@
+//! The two processes of a cell: its init, and the process that becomes the command.
+//!
+//! Both share the host's memory and, until the command starts, its descriptors. They may use
+//! [`raw`], the atomics of [`Shared`] and their own stack: no allocation, no lock, no libc, nothing
+//! that could panic.
+
+#![expect(
+    unsafe_code,
+    reason = "starting a process that shares memory, and the words of its command"
+)]
+
+use std::convert::Infallible;
+use std::sync::atomic::Ordering;
+
+use super::raw::{self, Outcome};
+use super::shared::{Failure, Shared};
+use super::{KILL_TREE, TERMINATE};
+use crate::error::LaunchStep;
+use crate::socket;
+use crate::wire;
+
+/// Exit code of a process that could not even be confined; the cell is of no use then.
+const UNCONFINED: i32 = 1;
+/// Exit code of a process that could not become its command.
+const NOT_STARTED: i32 = 127;
+
+trait AtStep {
+    fn at(self, step: LaunchStep) -> Result<usize, Failure>;
+}
+
+impl AtStep for Outcome {
+    fn at(self, step: LaunchStep) -> Result<usize, Failure> {
+        self.map_err(|errno| Failure { step, errno })
+    }
+}
+
+/// Starts the init of a cell, whose last init, if there was one, has been reaped.
+pub(super) fn start(cell: &'static Shared) -> Outcome {
+    // SAFETY: the stack belongs to this cell and nothing is on it; `init` keeps to the rules of this
+    // file.
+    unsafe { raw::start(libc::CLONE_NEWPID, cell.init_stack, init, cell) }
+}
+
+/// Pid 1 of the cell, from its first moment on. When it ends, the kernel ends the cell.
+extern "C" fn init(cell: &'static Shared) -> ! {
+    let Err(failure) = prepare(cell).and_then(|()| serve(cell));
+    if cell.failure().is_none() {
+        cell.fail(failure);
+    }
+    raw::exit(UNCONFINED)
+}
+
+fn prepare(cell: &Shared) -> Result<(), Failure> {
+    raw::die_with_parent().at(LaunchStep::Supervisor)?;
+    // A /proc that shows only the command's own processes.
+    raw::leave_mount_namespace().at(LaunchStep::Proc)?;
+    match raw::mount_proc() {
+        // Where the machine's own /proc is partly hidden the kernel allows no other; the view has
+        // single files of it instead.
+        Ok(_) | Err(libc::EPERM) => {}
+        Err(errno) => {
+            let step = LaunchStep::Proc;
+            return Err(Failure { step, errno });
+        }
+    }
+    if !cell.common.pid_max.is_empty() {
+        // Older kernels have one number for the whole machine and refuse; there the resource limit is
+        // what holds.
+        let _ = raw::write_file(c"/proc/sys/kernel/pid_max", &cell.common.pid_max);
+    }
+    Ok(())
+}
+
+/// One command after the other, never two at once: the next process is made when the kernel has said
+/// that nothing is left of the last command.
+fn serve(cell: &'static Shared) -> Result<Infallible, Failure> {
+    loop {
+        // SAFETY: the stack belongs to this cell, and the last process on it is gone; `command` keeps
+        // to the rules of this file.
+        let started = unsafe { raw::start(0, cell.command_stack, command, cell) };
+        let main = started.at(LaunchStep::Process)?;
+        watch(cell, main)?;
+    }
+}
+
+/// Waits until no process is left in the cell, reports, and makes room for the next command.
+fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
+    let mut reported = false;
+    loop {
+        let (ended, empty) = reap(main);
+        let id = cell.id();
+        if let Some(status) = ended {
+            if !cell.is_taken() || is_unconfined(cell, status) {
+                let (step, errno) = (LaunchStep::Process, libc::ECHILD);
+                return Err(Failure { step, errno });
+            }
+            // Ours would keep the output open.
+            close_stdio(cell);
+            if !empty {
+                tell(cell, wire::exited(id, status, false));
+                reported = true;
+            }
+        }
+        if empty {
+            let message = match (ended, cell.failure()) {
+                (Some(_), Some((step, errno))) => wire::not_started(id, step, errno),
+                (Some(status), None) if !reported => wire::exited(id, status, true),
+                _ => wire::gone(id),
+            };
+            cell.clear();
+            tell(cell, message);
+            cell.release();
+            return Ok(());
+        }
+        match raw::next_signal() {
+            Ok(signal) if signal == TERMINATE.as_raw() as usize && cell.is_to_terminate() => {
+                raw::signal_everyone(libc::SIGTERM);
+            }
+            // Forks in progress fail when their process has this signal pending; so none gets away.
+            Ok(signal) if signal == KILL_TREE.as_raw() as usize && cell.is_to_be_killed() => {
+                raw::signal_everyone(libc::SIGKILL);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Collects ended children: the main one's status if it was among them, and whether none is left.
+fn reap(main: usize) -> (Option<i32>, bool) {
+    let mut ended = None;
+    loop {
+        let mut status = 0;
+        match raw::wait_without_blocking(&mut status) {
+            Ok(0) => return (ended, false),
+            Ok(pid) if pid == main => ended = Some(status),
+            Ok(_) | Err(libc::EINTR) => {}
+            Err(_) => return (ended, true),
+        }
+    }
+}
+
+/// Closes the host's copies of the command's input and output, in the table they share.
+pub(super) fn close_stdio(cell: &Shared) {
+    for fd in [&cell.input, &cell.output] {
+        let number = fd.swap(-1, Ordering::AcqRel);
+        if number >= 0 {
+            let _ = raw::close(number);
+        }
+    }
+}
+
+fn tell(cell: &Shared, message: [u8; wire::HEADER]) {
+    // When the server is gone the host ends, and this process with it.
+    let _ = raw::send(cell.common.server, &socket::inline_packet(message));
+}
+
+/// Whether the process ended because it could not be confined.
+fn is_unconfined(cell: &Shared, status: i32) -> bool {
+    let exited_so = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == UNCONFINED;
+    exited_so && cell.failure().is_some()
+}
+
+/// The process that becomes the command: confined first, then waiting for what to run.
+extern "C" fn command(cell: &'static Shared) -> ! {
+    if let Err(failure) = confine(cell) {
+        cell.fail(failure);
+        raw::exit(UNCONFINED)
+    }
+    while cell.go.load(Ordering::Acquire) == 0 {
+        raw::sleep_while(&cell.go, 0);
+    }
+    let Err(failure) = become_program(cell);
+    cell.fail(failure);
+    raw::exit(NOT_STARTED)
+}
+
+/// Everything that does not depend on the command. The order matters.
+fn confine(cell: &Shared) -> Result<(), Failure> {
+    // A session of its own: no controlling terminal to type into, and one group to signal.
+    raw::new_session().at(LaunchStep::Session)?;
+    for (resource, most) in &cell.common.limits {
+        raw::limit(*resource, *most).at(LaunchStep::Limits)?;
+    }
+    // Before Landlock, which wants it of a process without capabilities.
+    raw::forbid_new_privileges().at(LaunchStep::NoNewPrivileges)?;
+    if let Some(ruleset) = cell.common.ruleset {
+        raw::enter_landlock(ruleset).at(LaunchStep::Landlock)?;
+    }
+    raw::drop_capabilities().at(LaunchStep::Capabilities)?;
+    Ok(())
+}
+
+fn become_program(cell: &Shared) -> Result<Infallible, Failure> {
+    raw::take_own_descriptors().at(LaunchStep::Descriptors)?;
+    let output = cell.output.load(Ordering::Acquire);
+    raw::place(cell.input.load(Ordering::Acquire), 0).at(LaunchStep::Stdio)?;
+    // One pipe for both, so that the output is in the order it was written.
+    raw::place(output, 1).at(LaunchStep::Stdio)?;
+    raw::place(output, 2).at(LaunchStep::Stdio)?;
+    // SAFETY: the host keeps the words of the command until the cell is free again.
+    unsafe { raw::change_directory(cell.directory.load(Ordering::Acquire)) }
+        .at(LaunchStep::WorkingDirectory)?;
+    raw::unblock_signals().at(LaunchStep::Signals)?;
+    Err(Failure {
+        step: LaunchStep::Execute,
+        errno: execute(cell),
+    })
+}
+
+/// Tries each place the program may be; returns what the kernel said when none will do.
+fn execute(cell: &Shared) -> i32 {
+    let arguments = cell.arguments.load(Ordering::Acquire);
+    let environment = cell.environment.load(Ordering::Acquire);
+    let mut program = cell.programs.load(Ordering::Acquire);
+    let mut errno = libc::ENOENT;
+    loop {
+        // SAFETY: the host keeps the words until the cell is free again; the list of programs ends
+        // with null, and the pointer moves only while that has not been reached.
+        let failed = unsafe {
+            if (*program).is_null() {
+                return errno;
+            }
+            let failed = raw::execute(*program, arguments, environment);
+            program = program.add(1);
+            failed
+        };
+        match failed {
+            // As a shell does: look further, but remember that something was there.
+            libc::ENOENT | libc::ENOTDIR => {}
+            libc::EACCES => errno = failed,
+            _ => return failed,
+        }
+    }
+}

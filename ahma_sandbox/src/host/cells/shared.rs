@@ -1,0 +1,145 @@
+//! What the host and the processes of a cell tell each other, in memory they share.
+//!
+//! Only atomics: several processes look at it at the same time. Each field has one writer at a time;
+//! `taken` says whose turn it is.
+
+use std::ffi::c_char;
+use std::os::fd::RawFd;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::error::LaunchStep;
+
+/// What all cells of a host have in common; never changes.
+pub(super) struct Common {
+    /// The connection to the server.
+    pub(super) server: RawFd,
+    /// The Landlock ruleset, unless the policy leaves it out.
+    pub(super) ruleset: Option<RawFd>,
+    /// Resource limits of every command.
+    pub(super) limits: Vec<(u32, u64)>,
+    /// What is written to the pid namespace's own `pid_max`; empty for no limit.
+    pub(super) pid_max: Vec<u8>,
+}
+
+/// One cell.
+pub(super) struct Shared {
+    pub(super) common: &'static Common,
+    /// The ends of the stacks of its two processes.
+    pub(super) init_stack: usize,
+    pub(super) command_stack: usize,
+
+    /// Set by the host when it gives the cell a command, unset by the init when nothing is left of it.
+    taken: AtomicBool,
+    /// 1 from when the command may start until it is gone. What the waiting process sleeps on.
+    pub(super) go: AtomicU32,
+    id: AtomicU64,
+    terminate: AtomicU64,
+    kill: AtomicU64,
+
+    /// Standard input and output, as numbers in the shared table; negative when closed.
+    pub(super) input: AtomicI32,
+    pub(super) output: AtomicI32,
+    pub(super) directory: AtomicPtr<c_char>,
+    /// Where the program may be, ended by null.
+    pub(super) programs: AtomicPtr<*const c_char>,
+    pub(super) arguments: AtomicPtr<*const c_char>,
+    pub(super) environment: AtomicPtr<*const c_char>,
+
+    /// The step that failed, 0 for none, and what the kernel said.
+    failed_step: AtomicU32,
+    failed_errno: AtomicI32,
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure {
+    pub(super) step: LaunchStep,
+    pub(super) errno: i32,
+}
+
+impl Shared {
+    pub(super) fn new(common: &'static Common, init_stack: usize, command_stack: usize) -> Self {
+        Shared {
+            common,
+            init_stack,
+            command_stack,
+            taken: AtomicBool::new(false),
+            go: AtomicU32::new(0),
+            id: AtomicU64::new(0),
+            terminate: AtomicU64::new(0),
+            kill: AtomicU64::new(0),
+            input: AtomicI32::new(-1),
+            output: AtomicI32::new(-1),
+            directory: AtomicPtr::new(ptr::null_mut()),
+            programs: AtomicPtr::new(ptr::null_mut()),
+            arguments: AtomicPtr::new(ptr::null_mut()),
+            environment: AtomicPtr::new(ptr::null_mut()),
+            failed_step: AtomicU32::new(0),
+            failed_errno: AtomicI32::new(0),
+        }
+    }
+
+    pub(super) fn is_taken(&self) -> bool {
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// The command it was given last.
+    pub(super) fn id(&self) -> u64 {
+        self.id.load(Ordering::Acquire)
+    }
+
+    /// Host: gives the command, whose words and descriptors are in place, to the cell.
+    pub(super) fn take(&self, id: u64) {
+        self.id.store(id, Ordering::Relaxed);
+        self.taken.store(true, Ordering::Release);
+        self.go.store(1, Ordering::Release);
+    }
+
+    /// Init: nothing is left of the command and nothing reads its words any more.
+    pub(super) fn clear(&self) {
+        self.go.store(0, Ordering::Relaxed);
+        self.failed_step.store(0, Ordering::Relaxed);
+    }
+
+    /// Init: the next command may come. Only after the end of the last one has been reported.
+    pub(super) fn release(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+
+    /// Host: back to the beginning, for a new init. The old one has been reaped.
+    pub(super) fn reset(&self) {
+        self.clear();
+        self.release();
+    }
+
+    /// Host: says which command the signal that follows is meant for. By the time it arrives there may
+    /// be another one in the cell.
+    pub(super) fn ask_to_terminate(&self, id: u64) {
+        self.terminate.store(id, Ordering::Release);
+    }
+
+    pub(super) fn ask_to_kill(&self, id: u64) {
+        self.kill.store(id, Ordering::Release);
+    }
+
+    pub(super) fn is_to_terminate(&self) -> bool {
+        self.is_taken() && self.terminate.load(Ordering::Acquire) == self.id()
+    }
+
+    pub(super) fn is_to_be_killed(&self) -> bool {
+        self.is_taken() && self.kill.load(Ordering::Acquire) == self.id()
+    }
+
+    pub(super) fn fail(&self, failure: Failure) {
+        self.failed_errno.store(failure.errno, Ordering::Relaxed);
+        self.failed_step
+            .store(failure.step as u32, Ordering::Release);
+    }
+
+    /// Code of the step that failed, and the error number.
+    pub(super) fn failure(&self) -> Option<(u8, i32)> {
+        let step = self.failed_step.load(Ordering::Acquire);
+        (step != 0).then(|| (step as u8, self.failed_errno.load(Ordering::Relaxed)))
+    }
+}

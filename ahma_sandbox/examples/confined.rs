@@ -1,4 +1,5 @@
-//! Runs one command confined to a directory: `confined DIRECTORY COMMAND [ARGUMENT…]`.
+//! Runs one command confined to a directory:
+//! `confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
 
@@ -9,34 +10,46 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use ahma_sandbox::{
-    CommandRequest, Input, Sandbox, SandboxPolicy, SessionDirectory, become_host_if_asked,
-    command_environment,
+    CommandRequest, Input, Launch, Network, Sandbox, SandboxPolicy, SessionDirectory,
+    become_host_if_asked, command_environment,
 };
 use tokio::io::AsyncReadExt as _;
 
+const USAGE: &str =
+    "usage: confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
+
 fn main() -> Result<(), Box<dyn Error>> {
     become_host_if_asked();
-    let mut arguments = std::env::args_os().skip(1);
-    let scope = arguments
-        .next()
-        .ok_or("usage: confined DIRECTORY COMMAND [ARGUMENT…]")?;
-    let command: Vec<OsString> = arguments.collect();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run(scope, command))
+    runtime.block_on(run())
 }
 
-async fn run(scope: OsString, arguments: Vec<OsString>) -> Result<(), Box<dyn Error>> {
+async fn run() -> Result<(), Box<dyn Error>> {
     let session = SessionDirectory::create(&std::env::temp_dir())?;
-    let policy = SandboxPolicy::new(std::path::Path::new(&scope).canonicalize()?, session.path());
+    let mut policy = SandboxPolicy::new("", session.path());
+    let mut beside = None;
+    let mut arguments = std::env::args_os().skip(1);
+    loop {
+        let argument = arguments.next().ok_or(USAGE)?;
+        match argument.to_str() {
+            Some("--no-network") => policy.network = Network::Off,
+            Some("--fork") => policy.launch = Launch::Fork,
+            Some("--beside") => beside = arguments.next(),
+            _ => {
+                policy.scope = std::path::Path::new(&argument).canonicalize()?;
+                break;
+            }
+        }
+    }
     let sandbox = Sandbox::new(std::env::current_exe()?)?;
     let host = sandbox.start(&policy).await?;
     for layer in &host.report().layers {
         eprintln!("{layer:?}");
     }
     let server: std::collections::BTreeMap<_, _> = std::env::vars_os().collect();
-    let request = CommandRequest {
+    let request = |arguments: Vec<OsString>| CommandRequest {
         arguments,
         environment: command_environment(&policy, &server, &[])
             .into_iter()
@@ -44,7 +57,11 @@ async fn run(scope: OsString, arguments: Vec<OsString>) -> Result<(), Box<dyn Er
         directory: policy.scope.clone(),
         input: Input::Nothing,
     };
-    let mut command = host.spawn(request).await?;
+    let _other = match beside {
+        Some(program) => Some(host.spawn(request(vec![program])).await?),
+        None => None,
+    };
+    let mut command = host.spawn(request(arguments.collect())).await?;
     let mut output = Vec::new();
     if let Some(mut pipe) = command.take_output() {
         pipe.read_to_end(&mut output).await?;

@@ -17,7 +17,7 @@ use std::ffi::{CString, c_char};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd as _};
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -32,8 +32,8 @@ const TERMINATE: Signal = Signal::USR1;
 /// Asks an init to end the processes of its cell at once.
 const KILL_TREE: Signal = Signal::USR2;
 
-/// Cells that are kept although nothing runs in them.
-const KEPT: usize = 4;
+/// Cells that are kept although nothing runs in them. Others give themselves up after a while.
+const KEPT: u32 = 4;
 /// Enough for the code of [`inside`], which calls nothing deep.
 const STACK_BYTES: usize = 32 * 1024;
 
@@ -76,6 +76,8 @@ impl Cells {
                 .map(|(resource, most)| (resource as u32, most))
                 .collect(),
             pid_max: pid_max(launcher.limits).unwrap_or_default().into_bytes(),
+            free: AtomicU32::new(0),
+            kept_free: KEPT,
         };
         let mut cells = Cells {
             // Processes look at it until the host ends.
@@ -92,17 +94,21 @@ impl Cells {
 
     /// Gives the command to a free cell, or to a new one.
     pub(super) fn run(&mut self, launcher: &Launcher, job: Job) {
-        let free = self.cells.iter().position(Cell::is_free);
+        let id = job.request.id;
+        // A free cell may give itself up in this moment; a new one does not.
+        let free = self.cells.iter().position(|cell| cell.take(id));
         let index = match free.map_or_else(|| self.add(), Ok) {
             Ok(index) => index,
             Err(error) => {
                 let step = LaunchStep::Supervisor as u8;
                 let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
-                let id = job.request.id;
                 return launcher.tell(&FromHost::NotStarted { id, step, errno });
             }
         };
         if let Some(cell) = self.cells.get_mut(index) {
+            if free.is_none() {
+                cell.take(id);
+            }
             cell.give(job);
         }
     }
@@ -133,26 +139,15 @@ impl Cells {
         };
         let cell = self.cells.swap_remove(index);
         cell.close_stdio();
-        if cell.shared.is_taken() {
-            let id = cell.shared.id();
-            launcher.tell(&match cell.shared.failure() {
-                Some((step, errno)) => FromHost::NotStarted { id, step, errno },
-                None => FromHost::Gone { id },
-            });
+        match (cell.shared.command(), cell.shared.failure()) {
+            (Some(id), Some((step, errno))) => {
+                launcher.tell(&FromHost::NotStarted { id, step, errno });
+            }
+            (Some(id), None) => launcher.tell(&FromHost::Gone { id }),
+            (None, _) => {}
         }
         cell.shared.reset();
         self.spare.push(cell.shared);
-    }
-
-    /// Whether there are more free cells than are kept when nothing happens.
-    pub(super) fn has_surplus(&self) -> bool {
-        self.free().count() > KEPT
-    }
-
-    /// Ends free cells that are not kept.
-    pub(super) fn end_surplus(&mut self) {
-        let surplus = self.cells.iter_mut().filter(|cell| cell.is_free());
-        surplus.skip(KEPT).for_each(Cell::end);
     }
 
     /// Ends everything.
@@ -160,15 +155,11 @@ impl Cells {
         self.cells.iter_mut().for_each(Cell::end);
     }
 
-    fn free(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(|cell| cell.is_free())
-    }
-
     /// The cell in which a command runs.
     fn with(&mut self, id: u64) -> Option<&mut Cell> {
         self.cells
             .iter_mut()
-            .find(|cell| !cell.ended && cell.shared.is_taken() && cell.shared.id() == id)
+            .find(|cell| !cell.ended && cell.shared.command() == Some(id))
     }
 
     /// Starts another cell and returns its index.
@@ -186,6 +177,7 @@ impl Cells {
             inside::start(shared).map(|pid| i32::try_from(pid).ok().and_then(Pid::from_raw));
         match started {
             Ok(Some(init)) => {
+                self.common.free.fetch_add(1, Ordering::AcqRel);
                 self.cells.push(Cell {
                     shared,
                     init,
@@ -205,8 +197,9 @@ impl Cells {
 }
 
 impl Cell {
-    fn is_free(&self) -> bool {
-        !self.ended && !self.shared.is_taken()
+    /// Whether the cell was free and is now the command's.
+    fn take(&self, id: u64) -> bool {
+        !self.ended && self.shared.take(id)
     }
 
     fn give(&mut self, job: Job) {
@@ -221,7 +214,7 @@ impl Cell {
             .output
             .store(job.output.into_raw_fd(), Ordering::Relaxed);
         words.lend_to(shared);
-        shared.take(words.request.id);
+        shared.go.store(1, Ordering::Release);
         raw::wake(&shared.go);
     }
 

@@ -102,13 +102,20 @@ fn rules(cover: Cover) -> Result<Rules, seccompiler::BackendError> {
     // Limits, priorities and scheduling of other processes: 0 means "this one".
     for (call, argument) in [
         (libc::SYS_prlimit64, 0),
-        (libc::SYS_setpriority, 1),
         (libc::SYS_sched_setscheduler, 0),
         (libc::SYS_sched_setparam, 0),
         (libc::SYS_sched_setattr, 0),
         (libc::SYS_sched_setaffinity, 0),
     ] {
         rules.insert(call, vec![rule(argument, SeccompCmpOp::Ne, 0)?]);
+    }
+    // Priorities of groups and users are those of other processes too.
+    for (call, one_process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        let others = [
+            rule(0, SeccompCmpOp::Ne, one_process)?,
+            rule(1, SeccompCmpOp::Ne, 0)?,
+        ];
+        rules.insert(call, others.to_vec());
     }
     let terminal_input = [libc::TIOCSTI, libc::TIOCLINUX];
     let typing = terminal_input.map(|request| rule(1, SeccompCmpOp::Eq, request));
@@ -127,23 +134,34 @@ fn rules(cover: Cover) -> Result<Rules, seccompiler::BackendError> {
         }
         rules.insert(libc::SYS_clone, making);
     }
-    if let Some(refused) = refused_sockets(cover)? {
-        rules.insert(libc::SYS_socket, refused);
-    }
+    rules.insert(libc::SYS_socket, refused_sockets(cover)?);
     Ok(rules)
 }
 
-/// Families of sockets that are refused; an empty list means all. Without a view, local sockets
-/// reach programs outside the scope, and Landlock does not see them; with one, no foreign socket
-/// exists in it.
-fn refused_sockets(cover: Cover) -> Result<Option<Vec<SeccompRule>>, seccompiler::BackendError> {
-    let local = u64::try_from(libc::AF_UNIX).unwrap_or_default();
-    Ok(match (cover.namespaces, cover.network) {
-        (true, Network::On) => None,
-        (true, Network::Off) => Some(vec![rule(0, SeccompCmpOp::Ne, local)?]),
-        (false, Network::On) => Some(vec![rule(0, SeccompCmpOp::Eq, local)?]),
-        (false, Network::Off) => Some(Vec::new()),
-    })
+/// What is refused when a socket is made: every family but those that ordinary programs need. Without
+/// a view, local sockets reach programs outside the scope, and Landlock does not see them; with one,
+/// no foreign socket exists in it.
+fn refused_sockets(cover: Cover) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let local: &[i32] = if cover.namespaces {
+        &[libc::AF_UNIX]
+    } else {
+        &[]
+    };
+    let internet: &[i32] = match cover.network {
+        // Programs ask the kernel by netlink which addresses the machine has.
+        Network::On => &[libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+        Network::Off => &[],
+    };
+    let mut none_of_them = Vec::new();
+    for family in local.iter().chain(internet) {
+        let family = u64::try_from(*family).unwrap_or_default();
+        none_of_them.push(condition(0, SeccompCmpOp::Ne, family)?);
+    }
+    if none_of_them.is_empty() {
+        // No rule at all: refused whatever the arguments are.
+        return Ok(Vec::new());
+    }
+    Ok(vec![SeccompRule::new(none_of_them)?])
 }
 
 fn rule(
@@ -151,9 +169,16 @@ fn rule(
     operator: SeccompCmpOp,
     value: u64,
 ) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![condition(argument, operator, value)?])
+}
+
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
     // The kernel looks at the lower half of these arguments only, and so must the filter.
-    let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
-    SeccompRule::new(vec![condition])
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
 /// Instructions put before the library's: it knows one answer to refused calls and no ranges.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, kill_process, wait};
 
@@ -19,12 +19,6 @@ use crate::policy::Launch;
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
 
-/// After so much quiet, cells that are not needed any more are given up.
-const QUIET: Timespec = Timespec {
-    tv_sec: 2,
-    tv_nsec: 0,
-};
-
 /// Serves until the server closes the connection; then no process of any command is left.
 pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
     let child_ended = signals.descriptor()?;
@@ -38,8 +32,7 @@ pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
             PollFd::new(&launcher.server, PollFlags::IN),
             PollFd::new(&child_ended, PollFlags::IN),
         ];
-        match poll(&mut ready, host.starter.patience()) {
-            Ok(0) => host.starter.give_up_surplus(),
+        match poll(&mut ready, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -180,23 +173,6 @@ impl Starter {
                     supervisor::end_tree(launcher, *supervisor);
                 }
             }
-        }
-    }
-
-    /// How long to wait for news; `None` for ever.
-    fn patience(&self) -> Option<&'static Timespec> {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.has_surplus().then_some(&QUIET),
-            Starter::Fork(_) => None,
-        }
-    }
-
-    fn give_up_surplus(&mut self) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.end_surplus(),
-            Starter::Fork(_) => {}
         }
     }
 }

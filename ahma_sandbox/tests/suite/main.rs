@@ -12,6 +12,8 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod attacks;
+mod cells;
 mod environment;
 mod files;
 mod lifecycle;

@@ -217,3 +217,26 @@ pub(crate) fn unique_mark() -> String {
 pub(crate) fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
+
+/// The threads of a process of the machine.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"));
+    let names = entries.into_iter().flatten().flatten();
+    names
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// The processes it started and has not collected.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let of_thread = |tid| fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
+    let lists = threads(pid)
+        .into_iter()
+        .filter_map(|tid| of_thread(tid).ok());
+    lists
+        .flat_map(|list| {
+            let pids = list.split_whitespace().map(|pid| pid.parse().unwrap());
+            pids.collect::<Vec<u32>>()
+        })
+        .collect()
+}

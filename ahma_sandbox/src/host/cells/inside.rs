@@ -19,6 +19,8 @@ use crate::error::LaunchStep;
 use crate::socket;
 use crate::wire;
 
+/// How long a cell stays free before it asks itself whether it is needed.
+const IDLE_SECONDS: i64 = 2;
 /// Exit code of a process that could not even be confined; the cell is of no use then.
 const UNCONFINED: i32 = 1;
 /// Exit code of a process that could not become its command.
@@ -86,11 +88,13 @@ fn serve(cell: &'static Shared) -> Result<Infallible, Failure> {
 /// Waits until no process is left in the cell, reports, and makes room for the next command.
 fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
     let mut reported = false;
+    let mut may_be_surplus = true;
     loop {
         let (ended, empty) = reap(main);
-        let id = cell.id();
+        let command = cell.command();
+        let id = command.unwrap_or_default();
         if let Some(status) = ended {
-            if !cell.is_taken() || is_unconfined(cell, status) {
+            if command.is_none() || is_unconfined(cell, status) {
                 let (step, errno) = (LaunchStep::Process, libc::ECHILD);
                 return Err(Failure { step, errno });
             }
@@ -112,7 +116,12 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
             cell.release();
             return Ok(());
         }
-        match raw::next_signal() {
+        // A free cell waits for a while only; one with a command as long as it takes.
+        let waits = may_be_surplus && command.is_none();
+        let patience = waits.then_some(IDLE_SECONDS);
+        match raw::next_signal(patience) {
+            Err(libc::EAGAIN) if cell.give_up() => raw::exit(0),
+            Err(libc::EAGAIN) => may_be_surplus = false,
             Ok(signal) if signal == TERMINATE.as_raw() as usize && cell.is_to_terminate() => {
                 raw::signal_everyone(libc::SIGTERM);
             }

@@ -169,15 +169,22 @@ pub(super) fn wait_without_blocking(status: &mut i32) -> Outcome {
     unsafe { call(libc::SYS_wait4, [any, status, options, 0, 0, 0]) }
 }
 
-/// Waits for the next of all blocked signals and returns its number.
-pub(super) fn next_signal() -> Outcome {
+/// Waits for the next of all blocked signals and returns its number. `EAGAIN` when none came in so
+/// many seconds.
+pub(super) fn next_signal(seconds: Option<i64>) -> Outcome {
     let every = u64::MAX;
     let set = ptr::from_ref(&every) as usize;
-    // SAFETY: a set of the size that is passed; no information and no time are asked for.
+    let time = [seconds.unwrap_or(0), 0];
+    let time = match seconds {
+        Some(_) => ptr::from_ref(&time) as usize,
+        None => 0,
+    };
+    // SAFETY: a set of the size that is passed, a time (seconds and nanoseconds) or none, and no
+    // information is asked for.
     unsafe {
         call(
             libc::SYS_rt_sigtimedwait,
-            [set, 0, 0, size_of::<u64>(), 0, 0],
+            [set, 0, time, size_of::<u64>(), 0, 0],
         )
     }
 }

@@ -20,6 +20,9 @@ pub(super) struct Common {
     pub(super) limits: Vec<(u32, u64)>,
     /// What is written to the pid namespace's own `pid_max`; empty for no limit.
     pub(super) pid_max: Vec<u8>,
+    /// How many cells are free, and how many of them stay when nothing happens.
+    pub(super) free: AtomicU32,
+    pub(super) kept_free: u32,
 }
 
 /// One cell.
@@ -31,6 +34,8 @@ pub(super) struct Shared {
 
     /// Set by the host when it gives the cell a command, unset by the init when nothing is left of it.
     taken: AtomicBool,
+    /// Whether the init took the cell for itself, to end it.
+    given_up: AtomicBool,
     /// 1 from when the command may start until it is gone. What the waiting process sleeps on.
     pub(super) go: AtomicU32,
     id: AtomicU64,
@@ -65,6 +70,7 @@ impl Shared {
             init_stack,
             command_stack,
             taken: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
             go: AtomicU32::new(0),
             id: AtomicU64::new(0),
             terminate: AtomicU64::new(0),
@@ -80,20 +86,42 @@ impl Shared {
         }
     }
 
-    pub(super) fn is_taken(&self) -> bool {
-        self.taken.load(Ordering::Acquire)
+    /// The command in the cell, if there is one.
+    pub(super) fn command(&self) -> Option<u64> {
+        let taken = self.taken.load(Ordering::Acquire) && !self.given_up.load(Ordering::Acquire);
+        taken.then(|| self.id.load(Ordering::Acquire))
     }
 
-    /// The command it was given last.
-    pub(super) fn id(&self) -> u64 {
-        self.id.load(Ordering::Acquire)
+    /// Host: makes the cell a command's, if it is free. Its words and descriptors follow, then `go`.
+    pub(super) fn take(&self, id: u64) -> bool {
+        if self.taken.load(Ordering::Acquire) {
+            return false;
+        }
+        // The number first: a signal meant for the last command may still be on its way.
+        self.id.store(id, Ordering::Release);
+        self.turn(false, true)
     }
 
-    /// Host: gives the command, whose words and descriptors are in place, to the cell.
-    pub(super) fn take(&self, id: u64) {
-        self.id.store(id, Ordering::Relaxed);
-        self.taken.store(true, Ordering::Release);
-        self.go.store(1, Ordering::Release);
+    /// Init: gives the cell up if it is free and more are than are needed. Nobody takes it then.
+    pub(super) fn give_up(&self) -> bool {
+        let common = self.common;
+        let given_up =
+            common.free.load(Ordering::Acquire) > common.kept_free && self.turn(false, true);
+        if given_up {
+            self.given_up.store(true, Ordering::Release);
+        }
+        given_up
+    }
+
+    fn turn(&self, from: bool, to: bool) -> bool {
+        let (order, fail) = (Ordering::AcqRel, Ordering::Acquire);
+        let turned = self.taken.compare_exchange(from, to, order, fail).is_ok();
+        if turned && to {
+            self.common.free.fetch_sub(1, order);
+        } else if turned {
+            self.common.free.fetch_add(1, order);
+        }
+        turned
     }
 
     /// Init: nothing is left of the command and nothing reads its words any more.
@@ -104,13 +132,17 @@ impl Shared {
 
     /// Init: the next command may come. Only after the end of the last one has been reported.
     pub(super) fn release(&self) {
-        self.taken.store(false, Ordering::Release);
+        self.turn(true, false);
     }
 
     /// Host: back to the beginning, for a new init. The old one has been reaped.
     pub(super) fn reset(&self) {
         self.clear();
-        self.release();
+        // Whether it was free or not, it does not count any more.
+        if !self.turn(false, true) {
+            self.given_up.store(false, Ordering::Relaxed);
+        }
+        self.taken.store(false, Ordering::Release);
     }
 
     /// Host: says which command the signal that follows is meant for. By the time it arrives there may
@@ -124,11 +156,11 @@ impl Shared {
     }
 
     pub(super) fn is_to_terminate(&self) -> bool {
-        self.is_taken() && self.terminate.load(Ordering::Acquire) == self.id()
+        self.command() == Some(self.terminate.load(Ordering::Acquire))
     }
 
     pub(super) fn is_to_be_killed(&self) -> bool {
-        self.is_taken() && self.kill.load(Ordering::Acquire) == self.id()
+        self.command() == Some(self.kill.load(Ordering::Acquire))
     }
 
     pub(super) fn fail(&self, failure: Failure) {

@@ -41,6 +41,49 @@ pub fn checked_scope(
     Ok(real)
 }
 
+/// Which directory a path named at some moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DirectoryIdentity {
+    path: PathBuf,
+    device_and_number: (u64, u64),
+}
+
+impl DirectoryIdentity {
+    /// That of a directory's real path. A path that meanwhile leads elsewhere is refused: following it
+    /// would widen the scope.
+    pub(crate) fn of(path: &Path) -> Result<Self, ScopeError> {
+        let unusable = |reason: String| ScopeError::Unusable {
+            path: path.to_owned(),
+            reason,
+        };
+        let real = path
+            .canonicalize()
+            .map_err(|error| unusable(error.to_string()))?;
+        if real != path {
+            let reason = format!("it leads to {} now", real.display());
+            return Err(unusable(reason));
+        }
+        match (path.is_dir(), device_and_number(path)) {
+            (true, Some(device_and_number)) => Ok(DirectoryIdentity {
+                path: path.to_owned(),
+                device_and_number,
+            }),
+            _ => Err(ScopeError::NotADirectory(path.to_owned())),
+        }
+    }
+
+    /// Whether the path still names the same directory.
+    pub(crate) fn is_still_there(&self) -> bool {
+        device_and_number(&self.path) == Some(self.device_and_number)
+    }
+}
+
+fn device_and_number(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = path.symlink_metadata().ok()?;
+    Some((about.dev(), about.ino()))
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests may block")]
 mod tests {

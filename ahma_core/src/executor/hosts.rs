@@ -27,10 +27,12 @@ impl HostKeeper {
         &self.policy
     }
 
-    /// The host, alive a moment ago.
+    /// The host, alive a moment ago and for the directory that is the scope now. Another one takes the
+    /// place of a host that is not; what runs in that one goes on.
     pub async fn host(&self) -> Result<Arc<SandboxHost>, StartError> {
         let mut kept = self.host.lock().await;
-        if let Some(host) = kept.as_ref().filter(|host| !host.is_gone()) {
+        let usable = |host: &&Arc<SandboxHost>| !host.is_gone() && !host.is_stale();
+        if let Some(host) = kept.as_ref().filter(usable) {
             return Ok(Arc::clone(host));
         }
         let host = Arc::new(self.sandbox.start(&self.policy).await?);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{Exit, RunningCommand, SpawnError, StartError, Unfinished};
+use ahma_sandbox::{Exit, RunningCommand, SandboxHost, SpawnError, StartError, Unfinished};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
@@ -38,8 +38,9 @@ impl Run {
             reason = self.operation.cancelled() => return cancelled(reason),
             slot = self.slots.acquire() => slot,
         };
-        let mut command = match self.spawn().await {
-            Ok(command) => command,
+        // The host is kept for as long as the command runs, even when another has taken its place.
+        let (_host, mut command) = match self.spawn().await {
+            Ok(started) => started,
             Err(ending) => return ending,
         };
         self.store.running(&self.operation);
@@ -57,7 +58,7 @@ impl Run {
         .await
     }
 
-    async fn spawn(&self) -> Result<RunningCommand, Ending> {
+    async fn spawn(&self) -> Result<(Arc<SandboxHost>, RunningCommand), Ending> {
         let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
         for attempt in 1.. {
             let host = self
@@ -66,7 +67,7 @@ impl Run {
                 .await
                 .map_err(|error| failed(explain_start(&error)))?;
             match host.spawn(self.plan.request()).await {
-                Ok(command) => return Ok(command),
+                Ok(command) => return Ok((host, command)),
                 // It died between two commands; nothing ran. Another one is started, once.
                 Err(SpawnError::HostGone) if attempt == 1 => {}
                 Err(error) => return Err(failed(error.to_string())),

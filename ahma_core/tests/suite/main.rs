@@ -10,6 +10,8 @@
 mod arguments;
 #[cfg(feature = "server")]
 mod argv;
+#[cfg(feature = "server")]
+mod bench;
 mod calls;
 mod command_lines;
 mod descriptions;
@@ -26,6 +28,8 @@ mod outputs;
 mod retention;
 mod robustness;
 mod schema_agreement;
+#[cfg(feature = "server")]
+mod scopes;
 mod sequences;
 #[cfg(feature = "server")]
 mod stdio_server;

@@ -1,92 +1,14 @@
 //! Commands from the queue to the end of their last process, in the real sandbox.
 
 use std::fs;
-use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
-use ahma_core::operation::{Operation, OperationState, OperationStore, Retention};
+use ahma_core::executor::CommandPlan;
+use ahma_core::operation::OperationState;
 use ahma_core::output::PageRequest;
-use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory};
-use ahma_tests::processes_marked;
-use tempfile::TempDir;
+use ahma_sandbox::Input;
 
-const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
-
-struct Bench {
-    executor: Executor,
-    hosts: Arc<HostKeeper>,
-    scope: std::path::PathBuf,
-    _session: SessionDirectory,
-    _base: TempDir,
-}
-
-impl Bench {
-    fn new(at_once: usize) -> Self {
-        let base = TempDir::new().unwrap();
-        let root = base.path().canonicalize().unwrap();
-        let scope = root.join("scope");
-        fs::create_dir(&scope).unwrap();
-        let session = SessionDirectory::create(&root).unwrap();
-        let policy = SandboxPolicy::new(&scope, session.path());
-        let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
-        let store = Arc::new(OperationStore::new(Retention::default(), &root));
-        let executor = Executor::new(Arc::clone(&hosts), store, at_once);
-        Bench {
-            executor,
-            hosts,
-            scope,
-            _session: session,
-            _base: base,
-        }
-    }
-
-    fn start(&self, script: &str, seconds: f64) -> Arc<Operation> {
-        let plan = CommandPlan {
-            tool: "sandboxed_shell".to_owned(),
-            arguments: ["sh", "-c", script].map(Into::into).to_vec(),
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            working_directory: self.scope.clone(),
-            input: Input::Nothing,
-            deadline: Duration::from_secs_f64(seconds),
-        };
-        self.executor.start(plan).unwrap()
-    }
-
-    async fn run(&self, script: &str) -> Arc<Operation> {
-        let operation = self.start(script, 30.0);
-        patiently(operation.ended()).await;
-        operation
-    }
-}
-
-async fn patiently<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), work)
-        .await
-        .unwrap()
-}
-
-fn text(operation: &Operation) -> String {
-    operation
-        .output
-        .render(|offset, length| format!("{offset}+{length}"))
-        .text
-}
-
-/// Waits for the command's own sign.
-async fn until_exists(bench: &Bench, name: &str) {
-    let path = bench.scope.join(name);
-    patiently(async {
-        while !path.exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
-}
-
-fn marked(mark: &str) -> usize {
-    processes_marked(mark).len()
-}
+use crate::bench::{Bench, marked, patiently, text, until_exists};
 
 #[tokio::test]
 async fn a_command_completes_with_its_output_and_record() {

@@ -15,6 +15,7 @@ use super::spawner::Reaper;
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::policy::SandboxPolicy;
 use crate::report::SandboxReport;
+use crate::scope::DirectoryIdentity;
 use crate::wire::{FromHost, ToHost};
 
 /// A confined process that starts commands. Ends, with everything in it, when dropped.
@@ -22,6 +23,7 @@ pub struct SandboxHost {
     shared: Arc<Shared>,
     report: SandboxReport,
     pid: u32,
+    scope: DirectoryIdentity,
 }
 
 /// What the handle, its commands and the task that reads share.
@@ -46,6 +48,7 @@ impl SandboxHost {
         pid: u32,
         reaper: Reaper,
         policy: &SandboxPolicy,
+        scope: DirectoryIdentity,
     ) -> Result<Self, StartError> {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
@@ -65,6 +68,7 @@ impl SandboxHost {
             shared,
             report,
             pid,
+            scope,
         })
     }
 
@@ -81,6 +85,12 @@ impl SandboxHost {
     /// Whether the host has ended.
     pub fn is_gone(&self) -> bool {
         self.shared.commands().is_none()
+    }
+
+    /// Whether the scope is gone or another directory has taken its place. Commands of this host still
+    /// see the old one.
+    pub fn is_stale(&self) -> bool {
+        !self.scope.is_still_there()
     }
 
     /// Has a command started. Whether its program could be executed is said by

@@ -15,6 +15,7 @@ use super::host::SandboxHost;
 use crate::error::StartError;
 use crate::host::HOST_ARGUMENT;
 use crate::policy::SandboxPolicy;
+use crate::scope::DirectoryIdentity;
 use crate::socket;
 
 /// Starts sandbox hosts. They end with it.
@@ -60,6 +61,7 @@ impl Sandbox {
 
     /// Starts a host for a policy and waits until it is confined.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
+        let scope = DirectoryIdentity::of(&policy.scope)?;
         let (reply, answer) = oneshot::channel();
         let ended = || StartError::Host(io::Error::other("the thread that starts hosts has ended"));
         self.requests
@@ -73,7 +75,7 @@ impl Sandbox {
             requests: self.requests.clone(),
             pid: started.pid,
         };
-        SandboxHost::connect(started.connection, started.pid, reaper, policy).await
+        SandboxHost::connect(started.connection, started.pid, reaper, policy, scope).await
     }
 }
 

@@ -44,7 +44,7 @@ mod wire;
 #[cfg(target_os = "linux")]
 pub use client::{
     CommandRequest, Exit, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
-    Unfinished, protect_this_process,
+    Unfinished, enlarge_pipe, protect_this_process,
 };
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};

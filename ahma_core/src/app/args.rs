@@ -82,6 +82,11 @@ pub(super) struct Args {
     /// How long ended operations are remembered.
     #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_080))]
     pub(super) keep_minutes: u32,
+
+    /// Disk that outputs take together; beyond it the oldest ended operations keep only the beginning
+    /// and the end of theirs.
+    #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) spool_mb: u32,
 }
 
 /// What the program does.

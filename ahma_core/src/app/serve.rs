@@ -21,6 +21,7 @@ use super::settings::Settings;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
 use crate::executor::{Executor, HostKeeper};
 use crate::operation::OperationStore;
+use crate::output::{SpoolBudget, SpoolPlace};
 use crate::service::{AhmaService, ServiceState};
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
@@ -86,7 +87,9 @@ async fn serve(
         let _ = writeln!(io::stderr(), "{warning}");
     }
 
-    let store = Arc::new(OperationStore::new(settings.retention, session.path()));
+    let budget = Arc::new(SpoolBudget::new(settings.spool_bytes));
+    let spools = SpoolPlace::new(session.path(), budget);
+    let store = Arc::new(OperationStore::new(settings.retention, spools));
     let state = Arc::new(ServiceState {
         executor: Executor::new(Arc::clone(&hosts), store, settings.at_once),
         hosts,

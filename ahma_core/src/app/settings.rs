@@ -23,6 +23,7 @@ pub(super) struct Settings {
     pub(super) deadline: Duration,
     pub(super) at_once: usize,
     pub(super) retention: Retention,
+    pub(super) spool_bytes: u64,
 }
 
 /// Why the server cannot start as it was told to.
@@ -75,6 +76,7 @@ impl Settings {
                 age: Duration::from_secs(u64::from(args.keep_minutes) * 60),
                 unfinished: at_once + to_usize(args.max_queue),
             },
+            spool_bytes: u64::from(args.spool_mb) << 20,
         })
     }
 }

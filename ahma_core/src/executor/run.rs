@@ -16,7 +16,10 @@ use crate::operation::{Ending, Operation, OperationState, OperationStore};
 const GRACE: Duration = Duration::from_secs(2);
 /// How long output is waited for after the main process has ended: something else may hold the pipe.
 const DRAIN: Duration = Duration::from_millis(300);
+/// What a pipe holds to begin with.
 const CHUNK: usize = 64 * 1024;
+/// What it holds once a command writes more than that at a time.
+const FLOOD_CHUNK: usize = 1024 * 1024;
 
 pub(super) struct Run {
     pub(super) hosts: Arc<HostKeeper>,
@@ -151,10 +154,20 @@ impl Driver<'_> {
         }
     }
 
+    /// Lets a flood pass in larger pieces. Where the kernel refuses, it goes on in small ones.
+    fn widen(&mut self) {
+        if ahma_sandbox::enlarge_pipe(&self.output, FLOOD_CHUNK).is_ok() {
+            self.buffer.resize(FLOOD_CHUNK, 0);
+        }
+    }
+
     async fn take(&mut self, length: std::io::Result<usize>) {
         match length {
             Ok(0) | Err(_) => self.open = false,
             Ok(length) => {
+                if length == CHUNK && self.buffer.len() == CHUNK {
+                    self.widen();
+                }
                 let chunk = self.buffer[..length].to_vec();
                 // Counts, beginning and end are right even when the disk is full.
                 let _ = self.run.operation.output.append(chunk).await;

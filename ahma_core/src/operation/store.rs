@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::record::milliseconds;
 use super::{Ending, OperationId, OperationRecord, OperationState};
-use crate::output::{INLINE_LIMIT, Output};
+use crate::output::{INLINE_LIMIT, Output, SpoolPlace};
 
 /// How long finished operations are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Operation {
 pub struct OperationStore {
     operations: Mutex<Operations>,
     retention: Retention,
-    spool_directory: PathBuf,
+    spools: SpoolPlace,
 }
 
 #[derive(Debug, Default)]
@@ -173,12 +173,12 @@ struct Operations {
 }
 
 impl OperationStore {
-    /// An empty store; outputs that grow large are kept in `spool_directory`.
-    pub fn new(retention: Retention, spool_directory: impl Into<PathBuf>) -> Self {
+    /// An empty store; outputs that grow large go to `spools`.
+    pub fn new(retention: Retention, spools: SpoolPlace) -> Self {
         OperationStore {
             operations: Mutex::default(),
             retention,
-            spool_directory: spool_directory.into(),
+            spools,
         }
     }
 
@@ -197,7 +197,7 @@ impl OperationStore {
             tool: new.tool,
             working_directory: new.working_directory,
             created: Instant::now(),
-            output: Output::new(&self.spool_directory),
+            output: Output::new(self.spools.clone()),
             stage: watch::Sender::new(Stage {
                 state: OperationState::Queued,
                 ending: None,
@@ -238,6 +238,7 @@ impl OperationStore {
             changes
         });
         if changed {
+            operation.output.finish();
             operations.ended.push_back(operation.id.clone());
             self.forget_old(&mut operations);
         }

@@ -59,6 +59,11 @@ impl Capture {
         self.head.iter().chain(&self.tail).copied().collect()
     }
 
+    /// The beginning, which is always kept.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// The end of the output that is kept, and its offset.
     pub(super) fn tail(&self) -> (u64, Vec<u8>) {
         (

@@ -9,13 +9,15 @@
 //! Text is cleaned when it is read, never when it is stored: offsets are those of the raw bytes.
 //! Knows nothing of operations or of MCP.
 
+mod budget;
 mod capture;
 mod clean;
 mod page;
 mod spool;
 mod store;
 
+pub use budget::{SPOOL_TOTAL, SpoolBudget};
 pub use capture::{INLINE_LIMIT, Rendered};
 pub use page::{Page, PageRequest, SearchHit};
 pub use spool::SPOOL_LIMIT;
-pub use store::{Output, Totals};
+pub use store::{Output, SpoolPlace, Totals};

@@ -2,21 +2,46 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::OnceCell;
 
+use super::budget::SpoolBudget;
 use super::capture::{Capture, Rendered};
 use super::spool::{SPOOL_LIMIT, Spool};
+
+/// Where outputs that are too much to hold go.
+#[derive(Debug, Clone)]
+pub struct SpoolPlace {
+    directory: PathBuf,
+    limit: u64,
+    budget: Arc<SpoolBudget>,
+}
+
+impl SpoolPlace {
+    /// Files without a name in `directory`, all together within the budget.
+    pub fn new(directory: impl Into<PathBuf>, budget: Arc<SpoolBudget>) -> Self {
+        SpoolPlace {
+            directory: directory.into(),
+            limit: SPOOL_LIMIT,
+            budget,
+        }
+    }
+
+    /// The same, with another limit of each output.
+    pub fn with_limit(self, limit: u64) -> Self {
+        let limit = limit.min(SPOOL_LIMIT);
+        SpoolPlace { limit, ..self }
+    }
+}
 
 /// The output of one operation.
 #[derive(Debug)]
 pub struct Output {
     capture: Mutex<Capture>,
-    spool: OnceCell<Spool>,
-    directory: PathBuf,
-    limit: u64,
+    spool: OnceCell<Arc<Spool>>,
+    place: SpoolPlace,
     last_written: Mutex<Instant>,
 }
 
@@ -30,18 +55,12 @@ pub struct Totals {
 }
 
 impl Output {
-    /// An empty output that spools to `directory` when it grows.
-    pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self::with_limit(directory, SPOOL_LIMIT)
-    }
-
-    /// The same, with another limit of what is kept on disk.
-    pub fn with_limit(directory: impl Into<PathBuf>, limit: u64) -> Self {
+    /// An empty output that spools to disk when it grows.
+    pub fn new(place: SpoolPlace) -> Self {
         Output {
             capture: Mutex::default(),
             spool: OnceCell::new(),
-            directory: directory.into(),
-            limit: limit.min(SPOOL_LIMIT),
+            place,
             last_written: Mutex::new(Instant::now()),
         }
     }
@@ -65,9 +84,13 @@ impl Output {
         match was_whole {
             // It has just become too much to hold: from now on, all of it is on disk.
             Some(before) => {
-                let spool = Spool::create(self.directory.clone(), self.limit).await?;
-                spool.append(before).await?;
-                spool.append(chunk).await?;
+                let SpoolPlace {
+                    directory,
+                    limit,
+                    budget,
+                } = self.place.clone();
+                let spool = Arc::new(Spool::create(directory, limit, budget).await?);
+                spool.append([before, chunk].concat()).await?;
                 let _ = self.spool.set(spool);
                 Ok(())
             }
@@ -75,6 +98,13 @@ impl Output {
                 Some(spool) => spool.append(chunk).await,
                 None => Ok(()),
             },
+        }
+    }
+
+    /// Notes that nothing more will be written. From now on others may need the disk more.
+    pub fn finish(&self) {
+        if let Some(spool) = self.spool.get() {
+            self.place.budget.finished(spool);
         }
     }
 
@@ -123,11 +153,24 @@ impl Output {
                 return Ok(Raw::Bytes(whole[from..to].to_vec()));
             }
         }
-        let kept = self.spool.get().map_or(0, Spool::kept);
+        let kept = self.spool.get().map_or(0, |spool| spool.kept());
         if let Some(spool) = self.spool.get().filter(|_| offset < kept) {
-            return spool.read(offset, length).await.map(Raw::Bytes);
+            match spool.read(offset, length).await {
+                // Given away to another output in this moment.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+                read => return read.map(Raw::Bytes),
+            }
         }
-        let (tail_start, tail) = self.capture().tail();
+        let capture = self.capture();
+        let head = capture.head();
+        if let Some(rest) = usize::try_from(offset)
+            .ok()
+            .and_then(|from| head.get(from..))
+            && !rest.is_empty()
+        {
+            return Ok(Raw::Bytes(rest[..length.min(rest.len())].to_vec()));
+        }
+        let (tail_start, tail) = capture.tail();
         if offset < tail_start {
             return Ok(Raw::Lost { until: tail_start });
         }

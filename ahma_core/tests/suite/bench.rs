@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{Operation, OperationStore, Retention};
+use ahma_core::output::SpoolPlace;
 use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory};
 use ahma_tests::processes_marked;
 use tempfile::TempDir;
@@ -29,7 +30,8 @@ impl Bench {
         let session = SessionDirectory::create(&root).unwrap();
         let policy = SandboxPolicy::new(&scope, session.path());
         let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
-        let store = Arc::new(OperationStore::new(Retention::default(), &root));
+        let spools = SpoolPlace::new(&root, Arc::default());
+        let store = Arc::new(OperationStore::new(Retention::default(), spools));
         let executor = Executor::new(Arc::clone(&hosts), store, at_once);
         Bench {
             executor,

@@ -1,6 +1,8 @@
 //! Outputs of any size: exact counts, nothing lost below the limit, and an honest word above it.
 
-use ahma_core::output::{INLINE_LIMIT, Output, PageRequest, SearchHit};
+use std::sync::Arc;
+
+use ahma_core::output::{INLINE_LIMIT, Output, PageRequest, SearchHit, SpoolBudget, SpoolPlace};
 use regex::Regex;
 use tempfile::TempDir;
 
@@ -11,7 +13,8 @@ fn numbered_lines(count: usize) -> Vec<u8> {
 }
 
 async fn filled(directory: &TempDir, limit: u64, bytes: &[u8]) -> Output {
-    let output = Output::with_limit(directory.path(), limit);
+    let place = SpoolPlace::new(directory.path(), Arc::default());
+    let output = Output::new(place.with_limit(limit));
     for chunk in bytes.chunks(10_000) {
         output.append(chunk.to_vec()).await.unwrap();
     }
@@ -173,4 +176,72 @@ async fn a_page_beyond_the_end_is_empty() {
         .await
         .unwrap();
     assert_eq!((page.text.as_str(), page.offset, page.end), ("", 3, 3));
+}
+
+async fn appended(output: &Output, bytes: &[u8]) {
+    for chunk in bytes.chunks(10_000) {
+        output.append(chunk.to_vec()).await.unwrap();
+    }
+}
+
+async fn page_at(output: &Output, offset: u64) -> (u64, bool, String) {
+    let page = PageRequest::From { offset, length: 12 };
+    let page = output.page(page).await.unwrap();
+    (page.offset, page.lost_before, page.text)
+}
+
+#[tokio::test]
+async fn when_the_disk_is_used_up_the_oldest_finished_output_gives_way() {
+    let directory = TempDir::new().unwrap();
+    let text = numbered_lines(100_000);
+    let size = text.len() as u64;
+    let budget = Arc::new(SpoolBudget::new(size * 5 / 2));
+    let output = || Output::new(SpoolPlace::new(directory.path(), Arc::clone(&budget)));
+    let (first, second, third) = (output(), output(), output());
+    for output in [&first, &second] {
+        appended(output, &text).await;
+        output.finish();
+    }
+    assert_eq!(budget.used(), size * 2);
+    let middle = size / 2;
+    assert!(!page_at(&first, middle).await.1);
+
+    appended(&third, &text).await;
+    assert_eq!(budget.used(), size * 2, "never more than the limit");
+    let (offset, lost, _) = page_at(&first, middle).await;
+    assert!(lost && offset > middle, "the first gave way, and says so");
+    assert_eq!(
+        page_at(&first, 0).await,
+        (0, false, "line 0\nline ".to_owned())
+    );
+    assert_eq!(first.totals().bytes, size, "its counts stay");
+    assert!(
+        !page_at(&second, middle).await.1,
+        "the second was not needed"
+    );
+    assert!(!page_at(&third, middle).await.1);
+
+    drop((first, second, third));
+    assert_eq!(budget.used(), 0);
+}
+
+#[tokio::test]
+async fn what_is_still_being_written_never_gives_way() {
+    let directory = TempDir::new().unwrap();
+    let text = numbered_lines(100_000);
+    let size = text.len() as u64;
+    let budget = Arc::new(SpoolBudget::new(size * 3 / 2));
+    let output = || Output::new(SpoolPlace::new(directory.path(), Arc::clone(&budget)));
+    let (running, late) = (output(), output());
+    appended(&running, &text).await;
+    appended(&late, &text).await;
+    assert!(budget.used() <= size * 3 / 2);
+    assert!(!page_at(&running, size / 2).await.1);
+    assert!(
+        !page_at(&late, size / 3).await.1,
+        "as much as there was room for"
+    );
+    assert!(page_at(&late, size * 2 / 3).await.1);
+    let shown = late.render(|_, _| String::new()).text;
+    assert!(shown.starts_with("line 0\n") && shown.ends_with("line 99999\n"));
 }

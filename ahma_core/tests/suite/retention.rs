@@ -6,6 +6,7 @@ use std::time::Duration;
 use ahma_core::operation::{
     Ending, NewOperation, Operation, OperationState, OperationStore, Retention, StoreFull,
 };
+use ahma_core::output::SpoolPlace;
 
 fn store(count: usize, unfinished: usize) -> OperationStore {
     let age = Duration::from_secs(3600);
@@ -15,7 +16,7 @@ fn store(count: usize, unfinished: usize) -> OperationStore {
             age,
             unfinished,
         },
-        std::env::temp_dir(),
+        SpoolPlace::new(std::env::temp_dir(), Arc::default()),
     )
 }
 

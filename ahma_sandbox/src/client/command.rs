@@ -198,6 +198,11 @@ impl RunningCommand {
     }
 }
 
+/// Lets the output of a command hold more than usual, so that a flood passes in larger pieces.
+pub fn enlarge_pipe(output: &pipe::Receiver, bytes: usize) -> io::Result<()> {
+    Ok(rustix::pipe::fcntl_setpipe_size(output, bytes).map(|_| ())?)
+}
+
 impl Drop for RunningCommand {
     fn drop(&mut self) {
         self.kill();

@@ -10,7 +10,7 @@ mod host;
 mod session;
 mod spawner;
 
-pub use command::{CommandRequest, Exit, Input, RunningCommand, Unfinished};
+pub use command::{CommandRequest, Exit, Input, RunningCommand, Unfinished, enlarge_pipe};
 pub use guard::protect_this_process;
 pub use host::SandboxHost;
 pub use session::SessionDirectory;

@@ -36,6 +36,12 @@ pub enum Word {
     },
 }
 
+impl From<&str> for Word {
+    fn from(text: &str) -> Self {
+        Word::Text(text.to_owned())
+    }
+}
+
 /// Where paths may lead.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'s> {

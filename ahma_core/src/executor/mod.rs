@@ -6,6 +6,7 @@
 
 pub mod command_line;
 
+mod files;
 mod hosts;
 mod run;
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 use ahma_sandbox::{CommandRequest, Input};
 use tokio::sync::Semaphore;
 
+use self::command_line::Word;
 pub use self::hosts::HostKeeper;
 use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
 
@@ -26,7 +28,7 @@ pub struct CommandPlan {
     /// The tool it belongs to.
     pub tool: String,
     /// Program and arguments.
-    pub arguments: Vec<OsString>,
+    pub arguments: Vec<Word>,
     /// Everything it finds in its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// Where it runs.
@@ -38,9 +40,9 @@ pub struct CommandPlan {
 }
 
 impl CommandPlan {
-    fn request(&self) -> CommandRequest {
+    fn request(&self, words: Vec<OsString>) -> CommandRequest {
         CommandRequest {
-            arguments: self.arguments.clone(),
+            arguments: words,
             environment: self.environment.clone(),
             directory: self.working_directory.clone(),
             input: self.input.clone(),

@@ -9,6 +9,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
+use super::files::WordsOnDisk;
 use super::{CommandPlan, HostKeeper};
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
@@ -41,8 +42,16 @@ impl Run {
             reason = self.operation.cancelled() => return cancelled(reason),
             slot = self.slots.acquire() => slot,
         };
+        let directory = self.hosts.policy().temporary();
+        let words = match WordsOnDisk::write(&self.plan.arguments, &directory).await {
+            Ok(words) => words,
+            Err(error) => {
+                let why = format!("an argument could not be written to a file: {error}");
+                return Ending::of(OperationState::Failed, why);
+            }
+        };
         // The host is kept for as long as the command runs, even when another has taken its place.
-        let (_host, mut command) = match self.spawn().await {
+        let (_host, mut command) = match self.spawn(&words).await {
             Ok(started) => started,
             Err(ending) => return ending,
         };
@@ -61,7 +70,10 @@ impl Run {
         .await
     }
 
-    async fn spawn(&self) -> Result<(Arc<SandboxHost>, RunningCommand), Ending> {
+    async fn spawn(
+        &self,
+        words: &WordsOnDisk,
+    ) -> Result<(Arc<SandboxHost>, RunningCommand), Ending> {
         let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
         for attempt in 1.. {
             let host = self
@@ -69,7 +81,7 @@ impl Run {
                 .host()
                 .await
                 .map_err(|error| failed(explain_start(&error)))?;
-            match host.spawn(self.plan.request()).await {
+            match host.spawn(self.plan.request(words.words.clone())).await {
                 Ok(command) => return Ok((host, command)),
                 // It died between two commands; nothing ran. Another one is started, once.
                 Err(SpawnError::HostGone) if attempt == 1 => {}

@@ -1,6 +1,5 @@
 //! What each built-in tool does.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +18,7 @@ use super::arguments::{
 use super::{ServiceState, respond, server_info};
 use crate::config::{check_call, shell_arguments};
 use crate::executor::CommandPlan;
+use crate::executor::command_line::Word;
 use crate::operation::{Operation, OperationState};
 use crate::output::PageRequest;
 
@@ -99,9 +99,9 @@ async fn shell(
     let plan = CommandPlan {
         tool: "sandboxed_shell".to_owned(),
         arguments: vec![
-            state.shell.clone().into_os_string(),
-            OsString::from("-c"),
-            OsString::from(arguments.command),
+            Word::Text(state.shell.to_string_lossy().into_owned()),
+            Word::from("-c"),
+            Word::Text(arguments.command),
         ],
         environment: state.environment.clone().into_iter().collect(),
         working_directory,

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use ahma_core::executor::CommandPlan;
+use ahma_core::executor::command_line::Word;
 use ahma_core::operation::OperationState;
 use ahma_core::output::PageRequest;
 use ahma_sandbox::Input;
@@ -235,4 +236,45 @@ async fn shutting_down_ends_everything() {
         .collect();
     assert_eq!(states, [OperationState::Cancelled; 4]);
     assert_eq!(marked(&mark), 0);
+}
+
+#[tokio::test]
+async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it() {
+    let bench = Bench::new(4);
+    let content = "first\n'second' $(x)\n".repeat(10_000);
+    let plan = |directory: &std::path::Path| CommandPlan {
+        tool: "t".to_owned(),
+        arguments: vec![
+            "sh".into(),
+            "-c".into(),
+            "printf '%s ' \"$1\"; stat -c %a \"${1#--file=}\"; cat \"${1#--file=}\"".into(),
+            "sh".into(),
+            Word::File {
+                prefix: "--file=".to_owned(),
+                content: content.clone(),
+            },
+        ],
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        working_directory: directory.to_owned(),
+        input: Input::Nothing,
+        deadline: Duration::from_secs(30),
+    };
+    let operation = bench.executor.start(plan(&bench.scope)).unwrap();
+    patiently(operation.ended()).await;
+    let length = content.len() as u64;
+    let page = PageRequest::From {
+        offset: 0,
+        length: 1000,
+    };
+    let page = operation.output.page(page).await.unwrap();
+    let (first, rest) = page.text.split_once('\n').unwrap();
+    let (word, mode) = first.split_once(' ').unwrap();
+    assert_eq!(mode, "600");
+    assert!(content.starts_with(rest.get(..500).unwrap()));
+    assert_eq!(
+        operation.output.totals().bytes,
+        length + first.len() as u64 + 1
+    );
+    let path = word.strip_prefix("--file=").unwrap();
+    assert!(!std::path::Path::new(path).exists(), "{path}");
 }

@@ -88,7 +88,7 @@ impl Capture {
     pub(super) fn render(&self, how_to_read: impl FnOnce(u64, u64) -> String) -> Rendered {
         if self.is_whole() {
             return Rendered {
-                text: clean(&self.whole()),
+                text: clean(&self.whole()).into_owned(),
                 left_out: None,
             };
         }

@@ -1,9 +1,24 @@
 //! From raw bytes to text a model can read: invalid UTF-8 repaired, terminal control removed.
 
+use std::borrow::Cow;
+
 /// Cleans a piece of output.
-pub(super) fn clean(bytes: &[u8]) -> String {
+pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(bytes);
-    let stripped = anstream::adapter::strip_str(&text).to_string();
+    if !text.bytes().any(is_control) {
+        return text;
+    }
+    Cow::Owned(clean_text(&text))
+}
+
+/// Everything that a terminal might not show as it is, line ends and tabs apart. 0xc2 is the first
+/// byte of control characters beyond ASCII, among others.
+fn is_control(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2
+}
+
+fn clean_text(text: &str) -> String {
+    let stripped = anstream::adapter::strip_str(text).to_string();
     if stripped.contains('\r') {
         collapse_rewrites(&stripped)
     } else {

@@ -14,6 +14,8 @@ const MOST_HITS: usize = 200;
 /// A line is shown up to this length.
 const LONGEST_LINE: usize = 400;
 const CHUNK: usize = 256 * 1024;
+/// A line is held up to this length; a longer one is searched in pieces.
+const LONGEST_HELD: usize = CHUNK * 4;
 
 /// Which part of an output is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Output {
             end -= unfinished_at_end(&bytes).min(end - skipped);
         }
         Ok(Page {
-            text: clean(&bytes[skipped..end]),
+            text: clean(&bytes[skipped..end]).into_owned(),
             offset: start + skipped as u64,
             end: start + end as u64,
             lost_before,
@@ -91,61 +93,79 @@ impl Output {
     /// Finds lines that match, the first ones up to a limit, and how many there are in all.
     pub async fn search(&self, pattern: &Regex) -> io::Result<(Vec<SearchHit>, u64)> {
         let mut search = Search {
-            pattern,
+            pattern: pattern.clone(),
             hits: Vec::new(),
             count: 0,
             line: 1,
+            pending: Vec::new(),
+            pending_offset: 0,
         };
         let mut offset = 0;
-        let mut pending: Vec<u8> = Vec::new();
-        let mut pending_offset = 0;
         loop {
-            match self.raw(offset, CHUNK).await? {
+            let piece = self.raw(offset, CHUNK).await?;
+            match &piece {
                 Raw::Bytes(bytes) if bytes.is_empty() => break,
-                Raw::Bytes(bytes) => {
-                    offset += bytes.len() as u64;
-                    pending.extend(bytes);
-                }
-                Raw::Lost { until } => {
-                    search.look_at(&pending, pending_offset);
-                    pending.clear();
-                    (offset, pending_offset) = (until, until);
-                    continue;
-                }
+                Raw::Bytes(bytes) => offset += bytes.len() as u64,
+                Raw::Lost { until } => offset = *until,
             }
-            let complete = pending
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |end| end + 1);
-            for line in pending[..complete].split_inclusive(|byte| *byte == b'\n') {
-                search.look_at(line, pending_offset);
-                pending_offset += line.len() as u64;
-            }
-            pending.drain(..complete);
-            if pending.len() > CHUNK * 4 {
-                // One endless line: looked at in pieces, so that it does not have to be held.
-                search.look_at(&pending, pending_offset);
-                pending_offset += pending.len() as u64;
-                pending.clear();
-            }
+            // Matching takes time, and the runtime has other things to do.
+            search = tokio::task::spawn_blocking(move || search.with(piece)).await?;
         }
-        search.look_at(&pending, pending_offset);
+        search.look_at_rest();
         Ok((search.hits, search.count))
     }
 }
 
-struct Search<'p> {
-    pattern: &'p Regex,
+struct Search {
+    pattern: Regex,
     hits: Vec<SearchHit>,
     count: u64,
     line: u64,
+    /// The beginning of a line whose end has not come yet, and its offset.
+    pending: Vec<u8>,
+    pending_offset: u64,
 }
 
-impl Search<'_> {
-    fn look_at(&mut self, raw: &[u8], offset: u64) {
+impl Search {
+    fn with(mut self, piece: Raw) -> Self {
+        match piece {
+            Raw::Lost { until } => {
+                self.look_at_rest();
+                self.pending_offset = until;
+            }
+            Raw::Bytes(bytes) => {
+                self.pending.extend(bytes);
+                self.look_at_lines();
+                if self.pending.len() > LONGEST_HELD {
+                    // One endless line: looked at in pieces, so that it does not have to be held.
+                    self.look_at_rest();
+                }
+            }
+        }
+        self
+    }
+
+    fn look_at_lines(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let end = pending.iter().rposition(|byte| *byte == b'\n');
+        let (lines, rest) = pending.split_at(end.map_or(0, |end| end + 1));
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.look_at(line);
+        }
+        self.pending = rest.to_vec();
+    }
+
+    fn look_at_rest(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        self.look_at(&pending);
+    }
+
+    fn look_at(&mut self, raw: &[u8]) {
         if raw.is_empty() {
             return;
         }
+        let offset = self.pending_offset;
+        self.pending_offset += raw.len() as u64;
         let text = clean(raw);
         let text = text.trim_end_matches('\n');
         if self.pattern.is_match(text) {

@@ -13,6 +13,8 @@ mod argv;
 #[cfg(feature = "server")]
 mod bench;
 mod calls;
+#[cfg(feature = "server")]
+mod cancellation;
 mod command_lines;
 mod descriptions;
 mod inheritance;

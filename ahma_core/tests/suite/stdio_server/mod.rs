@@ -1,7 +1,9 @@
 //! The server as a client sees it: a real process, spoken to line by line.
 
 mod calls;
+mod confinement;
 mod life;
+mod naughty;
 
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,107 @@
+//! An operation can be cancelled at any moment, any number of times, and always ends once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_core::operation::{Operation, OperationState};
+
+use crate::bench::{Bench, marked, patiently, text, until_exists};
+
+fn mark(number: u32) -> String {
+    format!("8{number}{:06}.75", std::process::id())
+}
+
+/// Ends for good: nothing that comes later changes it.
+async fn ended_as(operation: &Arc<Operation>) -> OperationState {
+    let state = patiently(operation.ended()).await.state;
+    operation.cancel("too late");
+    tokio::task::yield_now().await;
+    assert_eq!(patiently(operation.ended()).await.state, state);
+    state
+}
+
+#[tokio::test]
+async fn before_it_runs_it_never_runs() {
+    let bench = Bench::new(1);
+    let first = bench.start("touch up; sleep 60", 60.0);
+    until_exists(&bench, "up").await;
+    let queued = bench.start("touch ran", 60.0);
+    queued.cancel("not needed");
+    assert_eq!(ended_as(&queued).await, OperationState::Cancelled);
+    first.cancel("enough");
+    assert_eq!(ended_as(&first).await, OperationState::Cancelled);
+    assert_eq!(text(&*bench.run("ls").await), "up\n");
+}
+
+#[tokio::test]
+async fn at_every_moment_of_its_start_and_end_it_ends_once() {
+    let bench = Bench::new(4);
+    let mark = mark(1);
+    let mut states = Vec::new();
+    for round in 0..150_u64 {
+        let script = format!("(setsid sleep {mark} >/dev/null 2>&1 &); echo done");
+        let operation = bench.start(&script, 60.0);
+        // From before it is queued to after it has ended.
+        tokio::time::sleep(Duration::from_micros(round * 40)).await;
+        operation.cancel("once");
+        operation.cancel("twice");
+        states.push(ended_as(&operation).await);
+        assert_eq!(marked(&mark), 0);
+    }
+    assert!(states.contains(&OperationState::Cancelled), "{states:?}");
+    let odd = |state: &&OperationState| {
+        !matches!(state, OperationState::Cancelled | OperationState::Completed)
+    };
+    assert_eq!(states.iter().find(odd), None);
+    assert_eq!(text(&*bench.run("echo on").await), "on\n");
+}
+
+#[tokio::test]
+async fn while_its_output_floods_it_ends() {
+    let bench = Bench::new(4);
+    let operation = bench.start("touch up; yes", 60.0);
+    until_exists(&bench, "up").await;
+    operation.cancel("enough");
+    assert_eq!(ended_as(&operation).await, OperationState::Cancelled);
+    let written = operation.output.totals().bytes;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(
+        operation.output.totals().bytes,
+        written,
+        "nothing comes any more"
+    );
+}
+
+#[tokio::test]
+async fn many_at_once_all_end() {
+    let bench = Bench::new(16);
+    let mark = mark(2);
+    let all: Vec<_> = (0..60)
+        .map(|_| bench.start(&format!("sleep {mark} & sleep {mark}"), 60.0))
+        .collect();
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    for operation in &all {
+        operation.cancel("all");
+    }
+    for operation in &all {
+        assert_eq!(ended_as(operation).await, OperationState::Cancelled);
+    }
+    assert_eq!(marked(&mark), 0);
+}
+
+#[tokio::test]
+async fn while_its_host_dies_it_ends() {
+    let bench = Bench::new(4);
+    for _ in 0..10 {
+        let operation = bench.start("sleep 60", 60.0);
+        let host = bench.hosts.host().await.unwrap().pid();
+        let killed = std::process::Command::new("kill")
+            .args(["-9", &host.to_string()])
+            .status();
+        assert!(killed.unwrap().success());
+        operation.cancel("enough");
+        let state = ended_as(&operation).await;
+        assert!(state.is_final(), "{state:?}");
+    }
+    assert_eq!(text(&*bench.run("echo on").await), "on\n");
+}

@@ -1,0 +1,92 @@
+//! Whatever way a command takes to its process, it is confined there.
+
+use serde_json::json;
+
+use super::{Served, until};
+
+/// Tries to read a file outside, and works inside.
+fn attempt(served: &Served) -> String {
+    let secret = served.private.write("secret", "the secret\n");
+    format!("cat {}; echo inside > f; cat f", secret.display())
+}
+
+fn assert_confined(text: &str) {
+    assert!(text.contains("inside\n"), "{text}");
+    assert!(!text.contains("the secret"), "{text}");
+}
+
+#[test]
+fn in_a_call_that_waits() {
+    let mut served = Served::new();
+    let attempt = attempt(&served);
+    assert_confined(&served.sync(&attempt).text);
+}
+
+#[test]
+fn in_a_call_that_does_not_wait() {
+    let mut served = Served::new();
+    let attempt = attempt(&served);
+    let id = served.start(&attempt);
+    let result = served.client.call("await", &json!({ "operation_id": id }));
+    assert_confined(&result.text);
+}
+
+#[test]
+fn after_waiting_in_the_queue() {
+    let mut served = Served::with(&["--max-operations", "1"], &[]);
+    let attempt = attempt(&served);
+    let first = served.start("touch up; sleep 60");
+    served.until_exists("up");
+    let queued = served.start(&attempt);
+    let status = json!({ "operation_id": queued });
+    let status = served.client.call("status", &status);
+    assert_eq!(status.structured["operations"][0]["state"], "queued");
+    served
+        .client
+        .call("cancel", &json!({ "operation_id": first }));
+    let result = served
+        .client
+        .call("await", &json!({ "operation_id": queued }));
+    assert_confined(&result.text);
+}
+
+#[test]
+fn after_the_sandbox_host_was_restarted() {
+    let mut served = Served::new();
+    let attempt = attempt(&served);
+    assert_confined(&served.sync(&attempt).text);
+    let server = served.client.pid();
+    let hosts = || {
+        let of_thread =
+            |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("children"));
+        let threads = std::fs::read_dir(format!("/proc/{server}/task")).unwrap();
+        let lists = threads.filter_map(|entry| of_thread(entry.unwrap()).ok());
+        let pids: Vec<String> = lists
+            .flat_map(|list| {
+                list.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        pids
+    };
+    let before = hosts();
+    let kill = std::process::Command::new("kill")
+        .arg("-9")
+        .args(&before)
+        .status();
+    assert!(kill.unwrap().success());
+    until(|| hosts().is_empty());
+    assert_confined(&served.sync(&attempt).text);
+    assert_ne!(hosts(), before);
+}
+
+#[test]
+fn when_a_call_is_cancelled_and_another_follows() {
+    let mut served = Served::new();
+    let attempt = attempt(&served);
+    let id = served.start("touch up; sleep 60");
+    served.until_exists("up");
+    served.client.call("cancel", &json!({ "operation_id": id }));
+    assert_confined(&served.sync(&attempt).text);
+}

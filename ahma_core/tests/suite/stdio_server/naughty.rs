@@ -1,0 +1,302 @@
+//! Children that behave badly: whatever they do, the call ends, the counts are right, nothing is left
+//! alive and the server stays small.
+
+use std::time::{Duration, Instant};
+
+use ahma_tests::mcp::CallResult;
+use serde_json::{Value, json};
+
+use super::{Served, mark, marked, until};
+
+/// What a server may grow by while it takes in a flood of any size.
+const GROWTH_KB: u64 = 16 * 1024;
+
+fn naughty(act: &str) -> Value {
+    let command = format!("exec /usr/bin/python3 naughty.py {act}");
+    json!({ "command": command, "execution_mode": "sync" })
+}
+
+fn server() -> Served {
+    server_with(&[])
+}
+
+fn server_with(arguments: &[&str]) -> Served {
+    let server = Served::with(arguments, &[]);
+    let script = include_str!("../../naughty/naughty.py");
+    server.project.write("naughty.py", script);
+    server
+}
+
+/// The record of a result: state, exit code, signal, bytes and lines.
+fn record(result: &CallResult) -> Value {
+    let all = &result.record;
+    json!([
+        all["state"],
+        all["exit_code"],
+        all["signal"],
+        all["output_bytes"],
+        all["output_lines"]
+    ])
+}
+
+/// The server's memory, or its peak.
+fn memory_kb(pid: u32, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Takes in an output and checks that it costs no memory and that its end can be read.
+fn flood(act: &str, bytes: u64, lines: u64, patience: Duration) {
+    let mut server = server();
+    server
+        .client
+        .call("sandboxed_shell", &naughty("flood 100000"));
+    let before = memory_kb(server.client.pid(), "VmRSS:");
+    let mut arguments = naughty(act);
+    arguments["execution_mode"] = json!("async");
+    let started = server.client.call("sandboxed_shell", &arguments);
+    let id = started.record["operation_id"].clone();
+    let end = Instant::now() + patience;
+    let result = loop {
+        let seconds = json!({ "operation_id": [id], "timeout_seconds": 10 });
+        let result = server.client.call("await", &seconds);
+        let operation = result.structured["operations"][0].clone();
+        if operation["state"] != "running" {
+            break operation;
+        }
+        assert!(Instant::now() < end, "{operation}");
+    };
+    assert_eq!(
+        (
+            &result["state"],
+            &result["output_bytes"],
+            &result["output_lines"]
+        ),
+        (&json!("completed"), &json!(bytes), &json!(lines)),
+        "{act}"
+    );
+    let peak = memory_kb(server.client.pid(), "VmHWM:");
+    assert!(
+        peak < before + GROWTH_KB,
+        "{act}: from {before} to {peak} kB"
+    );
+    let tail = server
+        .client
+        .call("read_output", &json!({ "operation_id": id, "tail": 5 }));
+    assert!(!tail.text.is_empty(), "{tail:?}");
+}
+
+#[test]
+fn a_child_that_ignores_signals_is_killed() {
+    let mut server = server();
+    let mark = mark(1);
+    let arguments = json!({
+        "command": format!("exec /usr/bin/python3 naughty.py ignore-signals 0 {mark}"),
+        "execution_mode": "sync",
+        "timeout_seconds": 1,
+    });
+    let result = server.client.call("sandboxed_shell", &arguments);
+    assert_eq!(record(&result), json!(["timed_out", null, 9, 3, 1]));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn a_child_that_stops_itself_is_killed() {
+    let mut server = server();
+    let mut arguments = naughty("stop-itself");
+    arguments["timeout_seconds"] = json!(1);
+    let result = server.client.call("sandboxed_shell", &arguments);
+    assert_eq!(record(&result), json!(["timed_out", null, 9, 3, 1]));
+}
+
+#[test]
+fn a_child_that_reads_gets_the_end_at_once() {
+    let mut server = server();
+    let result = server
+        .client
+        .call("sandboxed_shell", &naughty("read-input"));
+    assert_eq!(record(&result), json!(["completed", 0, null, 7, 1]));
+}
+
+#[test]
+fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
+    let mut server = server();
+    let mark = mark(2);
+    let result = server.client.call(
+        "sandboxed_shell",
+        &naughty(&format!("hold-the-pipe 0 {mark}")),
+    );
+    assert_eq!(record(&result), json!(["completed", 0, null, 10, 1]));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn daemons_end_with_their_call() {
+    let mut server = server();
+    let mark = mark(3);
+    let result = server
+        .client
+        .call("sandboxed_shell", &naughty(&format!("daemons 20 {mark}")));
+    assert_eq!(record(&result), json!(["completed", 0, null, 10, 1]));
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn a_crash_keeps_what_was_written() {
+    let mut server = server();
+    let result = server
+        .client
+        .call("sandboxed_shell", &naughty("write-and-crash"));
+    assert_eq!(record(&result), json!(["failed", null, 6, 7, 1]));
+    assert!(result.text.starts_with("before\n"), "{}", result.text);
+}
+
+#[test]
+fn a_child_that_closes_its_output_is_waited_for() {
+    let mut server = server();
+    let result = server
+        .client
+        .call("sandboxed_shell", &naughty("close-output"));
+    assert_eq!(record(&result), json!(["failed", 7, null, 0, 0]));
+}
+
+#[test]
+fn characters_that_come_byte_by_byte_are_put_together() {
+    let mut server = server();
+    let result = server.client.call("sandboxed_shell", &naughty("drip 100"));
+    assert_eq!(record(&result), json!(["completed", 0, null, 200, 1]));
+    assert!(result.text.starts_with(&"ä".repeat(100)), "{}", result.text);
+}
+
+#[test]
+fn binary_rubbish_is_counted_and_shown_as_text() {
+    let mut server = server();
+    let result = server
+        .client
+        .call("sandboxed_shell", &naughty("rubbish 1048576"));
+    assert_eq!(
+        record(&result),
+        json!(["completed", 0, null, 1_048_576, 4097])
+    );
+    // The bytes before them are an escape sequence.
+    assert!(result.text.contains("123456789:;<=>?@ABC"));
+    let id = &result.record["operation_id"];
+    let mut offset = 0;
+    while offset < 1_048_576 {
+        let page = json!({ "operation_id": id, "offset": offset, "length": 32768 });
+        let page = server.client.call("read_output", &page).text;
+        let (_, place) = page.rsplit_once("\n[bytes ").unwrap();
+        let words: Vec<&str> = place.split(' ').collect();
+        assert_eq!((words[0], words[1]), (offset.to_string().as_str(), "to"));
+        let end: u64 = words[2].parse().unwrap();
+        assert!(end > offset, "{place}");
+        offset = end;
+    }
+}
+
+#[test]
+fn a_flood_does_not_make_the_server_grow() {
+    flood(
+        "flood 300000000",
+        300_000_000,
+        18_750_000,
+        Duration::from_secs(60),
+    );
+}
+
+#[test]
+fn one_endless_line_does_not_make_the_server_grow() {
+    flood(
+        "one-line 100000000",
+        100_000_001,
+        1,
+        Duration::from_secs(60),
+    );
+}
+
+#[test]
+fn searching_a_large_output_does_not_make_the_server_grow() {
+    for act in ["flood 30000000", "one-line 30000000"] {
+        let mut server = server();
+        let result = server.client.call("sandboxed_shell", &naughty(act));
+        let before = memory_kb(server.client.pid(), "VmRSS:");
+        let id = &result.record["operation_id"];
+        let search = json!({ "operation_id": id, "pattern": "no such thing" });
+        let found = server.client.call("read_output", &search);
+        assert!(found.text.starts_with("[0 of "), "{act}: {}", found.text);
+        let peak = memory_kb(server.client.pid(), "VmHWM:");
+        assert!(peak < before + GROWTH_KB, "{act}: {before} to {peak} kB");
+    }
+}
+
+#[test]
+fn a_million_empty_lines_are_counted() {
+    flood(
+        "short-lines 1000000",
+        1_000_000,
+        1_000_000,
+        Duration::from_secs(60),
+    );
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/soak runs it"]
+fn two_gigabytes_do_not_make_the_server_grow() {
+    flood(
+        "flood 2000000000",
+        2_000_000_000,
+        125_000_000,
+        Duration::from_secs(600),
+    );
+    flood(
+        "one-line 500000000",
+        500_000_001,
+        1,
+        Duration::from_secs(600),
+    );
+}
+
+#[test]
+fn a_fork_bomb_is_bounded_and_ended() {
+    let mut server = server();
+    let mark = mark(4);
+    let mut arguments = naughty(&format!("fork-bomb 0 {mark}"));
+    arguments["timeout_seconds"] = json!(1);
+    let result = server.client.call("sandboxed_shell", &arguments);
+    assert_eq!(result.record["state"], "timed_out", "{result:?}");
+    assert_eq!(marked(&mark), 0);
+    let after = json!({ "command": "echo on", "execution_mode": "sync" });
+    assert!(
+        server
+            .client
+            .call("sandboxed_shell", &after)
+            .text
+            .starts_with("on\n")
+    );
+}
+
+#[test]
+fn many_calls_leave_the_server_as_small_as_few() {
+    let mut server = server_with(&["--keep-operations", "50"]);
+    let call = |server: &mut Served, count: usize| {
+        for _ in 0..count {
+            let result = server
+                .client
+                .call("sandboxed_shell", &naughty("flood 200000"));
+            assert_eq!(result.record["output_bytes"], 200_000);
+        }
+    };
+    call(&mut server, 60);
+    let before = memory_kb(server.client.pid(), "VmRSS:");
+    call(&mut server, 120);
+    let after = memory_kb(server.client.pid(), "VmRSS:");
+    assert!(after < before + 4096, "from {before} to {after} kB");
+    until(|| open_files(server.client.pid()) < 100);
+}
+
+fn open_files(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .count()
+}

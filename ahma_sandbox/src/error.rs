@@ -74,6 +74,11 @@ impl SetupFailure {
                 "the kernel must allow seccomp filters (CONFIG_SECCOMP_FILTER), and so must the \
                  container"
             }
+            SetupStep::Seatbelt => {
+                "Seatbelt keeps commands inside the scope; without it an agent could damage files \
+                 anywhere. It needs /usr/bin/sandbox-exec, and no other sandbox around the server. \
+                 To rely on an outer sandbox instead, start with --no-sandbox."
+            }
             SetupStep::Policy | SetupStep::Paths => "check that every path exists and is readable",
             SetupStep::Process => "check the limits on processes and open files (ulimit -a)",
         }
@@ -91,6 +96,8 @@ pub enum SetupStep {
     Landlock,
     /// Installing the seccomp filter.
     Seccomp,
+    /// Trying a Seatbelt profile.
+    Seatbelt,
     /// Becoming the process that commands are started from.
     Process,
 }
@@ -102,6 +109,7 @@ impl fmt::Display for SetupStep {
             SetupStep::Paths => "a path of the policy cannot be used",
             SetupStep::Landlock => "Landlock is not available",
             SetupStep::Seccomp => "the seccomp filter cannot be installed",
+            SetupStep::Seatbelt => "Seatbelt is not available",
             SetupStep::Process => "the host process cannot be set up",
         })
     }
@@ -190,6 +198,7 @@ pub enum LaunchStep {
     Execute = 13,
 }
 
+#[cfg(target_os = "linux")]
 impl LaunchStep {
     const ALL: [LaunchStep; 13] = [
         LaunchStep::Supervisor,

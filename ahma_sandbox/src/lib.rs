@@ -24,12 +24,15 @@
 //! This crate knows neither MCP nor tool files. It is the only one with `unsafe` code and the only
 //! one that starts commands.
 
+mod command;
 mod environment;
 mod error;
 mod policy;
+mod probe;
 mod report;
 mod scope;
 mod seatbelt;
+mod session;
 mod system_paths;
 
 #[cfg(target_os = "linux")]
@@ -41,16 +44,31 @@ mod socket;
 #[cfg(target_os = "linux")]
 mod wire;
 
+// Its handling of processes is tested on Linux too.
+#[cfg(any(not(target_os = "linux"), test))]
+#[cfg_attr(
+    target_os = "linux",
+    expect(dead_code, unreachable_pub, reason = "here only its tests use it")
+)]
+mod macos;
+
 #[cfg(target_os = "linux")]
-pub use client::{
-    CommandRequest, Exit, Input, RunningCommand, Sandbox, SandboxHost, SessionDirectory,
-    Unfinished, enlarge_pipe, protect_this_process,
-};
+pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe, protect_this_process};
+pub use command::{CommandRequest, Exit, Input, Unfinished};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
 pub use host::{HOST_ARGUMENT, become_host_if_asked};
+#[cfg(not(target_os = "linux"))]
+pub use macos::{
+    HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, become_host_if_asked, enlarge_pipe,
+    protect_this_process,
+};
 pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy};
+pub use probe::probe;
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
+pub use session::SessionDirectory;
+#[cfg(all(fuzzing, target_os = "linux"))]
+pub use wire::fuzz as fuzz_wire;

@@ -111,4 +111,6 @@ pub enum Layer {
     Namespaces,
     /// L5: a pid namespace of its own for every command.
     PidNamespace,
+    /// On macOS, in place of L1 and L3 to L5: a Seatbelt profile.
+    Seatbelt,
 }

@@ -11,7 +11,9 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 
-use crate::wire::{HEADER, MAX_INLINE, MAX_PAYLOAD};
+#[cfg(target_arch = "x86_64")]
+use crate::wire::HEADER;
+use crate::wire::{MAX_INLINE, MAX_PAYLOAD};
 
 /// Descriptors in one packet: standard input, output, and a memory file for a large payload.
 const MAX_DESCRIPTORS: usize = 3;
@@ -21,6 +23,7 @@ const INLINE: u8 = 0;
 const IN_MEMORY_FILE: u8 = 1;
 
 /// A packet that is nothing but a header. Without the allocator, because the init of a cell has none.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn inline_packet(header: [u8; HEADER]) -> [u8; HEADER + 1] {
     let mut packet = [INLINE; HEADER + 1];
     let [_, rest @ ..] = &mut packet;

@@ -306,6 +306,18 @@ impl RunRequest {
     }
 }
 
+/// Reads arbitrary bytes as a message of either direction; what was read must mean the same when it
+/// is written and read again.
+#[cfg(fuzzing)]
+pub fn fuzz(bytes: &[u8]) {
+    if let Ok(message) = ToHost::decode(bytes) {
+        assert_eq!(ToHost::decode(&message.encode()), Ok(message));
+    }
+    if let Ok(message) = FromHost::decode(bytes) {
+        assert_eq!(FromHost::decode(&message.encode()), Ok(message));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::collection::vec;

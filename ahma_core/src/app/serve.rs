@@ -138,6 +138,7 @@ fn policy(settings: &Settings, session: &Path) -> SandboxPolicy {
             Layer::Seccomp,
             Layer::Namespaces,
             Layer::PidNamespace,
+            Layer::Seatbelt,
         ];
     }
     policy

@@ -1,12 +1,9 @@
-//! One command: what to run, and the handle on it while it runs.
+//! One command: what is sent to the host, and the handle on it while it runs.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
@@ -14,116 +11,58 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::host::Shared;
-use crate::error::{LaunchStep, SpawnError};
+use crate::command::{CommandRequest, Exit, Input, Unfinished};
+use crate::error::SpawnError;
 use crate::wire::{RunRequest, ToHost};
 
-/// A command to start.
-#[derive(Debug, Clone)]
-pub struct CommandRequest {
-    /// The program, looked up on the PATH of `environment` unless it is a path, and its arguments.
-    pub arguments: Vec<OsString>,
-    /// Everything the command finds in its environment.
-    pub environment: Vec<(OsString, OsString)>,
-    /// Where it runs.
-    pub directory: PathBuf,
-    /// What it reads.
-    pub input: Input,
-}
-
-/// The standard input of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// Ends at once.
-    Nothing,
-    /// These bytes, then the end.
-    Bytes(Vec<u8>),
-}
-
-impl Input {
-    pub(super) fn open(&self) -> io::Result<OwnedFd> {
-        match self {
-            Input::Nothing => Ok(open(
-                "/dev/null",
-                OFlags::RDONLY | OFlags::CLOEXEC,
-                Mode::empty(),
-            )?),
-            Input::Bytes(bytes) => {
-                // A memory file cannot block the writer and cannot be reached by any other path.
-                let file = memfd_create("ahma-stdin", MemfdFlags::CLOEXEC)?;
-                let mut rest = bytes.as_slice();
-                while !rest.is_empty() {
-                    let written = rustix::io::write(&file, rest)?;
-                    rest = &rest[written..];
-                }
-                rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
-                Ok(file)
+/// The descriptor a command reads from.
+pub(super) fn open_input(input: &Input) -> io::Result<OwnedFd> {
+    match input {
+        Input::Nothing => Ok(open(
+            "/dev/null",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?),
+        Input::Bytes(bytes) => {
+            // A memory file cannot block the writer and cannot be reached by any other path.
+            let file = memfd_create("ahma-stdin", MemfdFlags::CLOEXEC)?;
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                let written = rustix::io::write(&file, rest)?;
+                rest = &rest[written..];
             }
+            rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+            Ok(file)
         }
     }
 }
 
-impl CommandRequest {
-    pub(super) fn into_wire(self, id: u64) -> Result<RunRequest, SpawnError> {
-        if self.arguments.is_empty() {
-            return Err(SpawnError::BadRequest(
-                "there is no program to run".to_owned(),
-            ));
-        }
-        let environment = self.environment.into_iter().map(|(name, value)| {
-            let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
-            text(OsString::from_vec(entry).as_os_str(), "the environment")
-        });
-        Ok(RunRequest {
-            id,
-            directory: text(self.directory.as_os_str(), "the working directory")?,
-            environment: environment.collect::<Result<_, _>>()?,
-            arguments: self
-                .arguments
-                .iter()
-                .map(|argument| text(argument, "an argument"))
-                .collect::<Result<_, _>>()?,
-        })
+/// The request as it is sent to the host.
+pub(super) fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError> {
+    if request.arguments.is_empty() {
+        return Err(SpawnError::BadRequest(
+            "there is no program to run".to_owned(),
+        ));
     }
+    let environment = request.environment.into_iter().map(|(name, value)| {
+        let entry = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        text(OsString::from_vec(entry).as_os_str(), "the environment")
+    });
+    Ok(RunRequest {
+        id,
+        directory: text(request.directory.as_os_str(), "the working directory")?,
+        environment: environment.collect::<Result<_, _>>()?,
+        arguments: request
+            .arguments
+            .iter()
+            .map(|argument| text(argument, "an argument"))
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 fn text(value: &OsStr, what: &str) -> Result<CString, SpawnError> {
     CString::new(value.as_bytes())
         .map_err(|_| SpawnError::BadRequest(format!("{what} holds a NUL character")))
-}
-
-/// How the main process of a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit {
-    /// Its exit code; none when a signal ended it.
-    pub code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-}
-
-impl Exit {
-    pub(super) fn from_wait_status(status: i32) -> Self {
-        let status = ExitStatus::from_raw(status);
-        Exit {
-            code: status.code(),
-            signal: status.signal(),
-        }
-    }
-}
-
-/// Why a command has no exit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfinished {
-    /// It did not run, not even partly: a step between the host and the command failed.
-    #[error("the command was not started: {step}: {}", io::Error::from_raw_os_error(*errno))]
-    NotStarted {
-        /// Which step.
-        step: LaunchStep,
-        /// What the kernel said.
-        errno: i32,
-    },
-    /// The host ended while it ran; so has the command.
-    #[error("the sandbox host ended while the command ran")]
-    HostGone,
 }
 
 /// A command that runs, or ran. Dropping it ends whatever is left of it.

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::oneshot;
 
-use super::command::{CommandRequest, Exit, RunningCommand, Unfinished};
+use super::command::{RunningCommand, into_wire, open_input};
 use super::connection::Connection;
 use super::spawner::Reaper;
+use crate::command::{CommandRequest, Exit, Unfinished};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::policy::SandboxPolicy;
 use crate::report::SandboxReport;
@@ -99,8 +100,8 @@ impl SandboxHost {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let (output, writing) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
-        let input = request.input.open().map_err(SpawnError::Resources)?;
-        let message = ToHost::Run(request.into_wire(id)?);
+        let input = open_input(&request.input).map_err(SpawnError::Resources)?;
+        let message = ToHost::Run(into_wire(request, id)?);
 
         let (exited, exit) = oneshot::channel();
         let (gone, end) = oneshot::channel();

@@ -7,11 +7,9 @@ mod command;
 mod connection;
 mod guard;
 mod host;
-mod session;
 mod spawner;
 
-pub use command::{CommandRequest, Exit, Input, RunningCommand, Unfinished, enlarge_pipe};
+pub use command::{RunningCommand, enlarge_pipe};
 pub use guard::protect_this_process;
 pub use host::SandboxHost;
-pub use session::SessionDirectory;
 pub use spawner::Sandbox;

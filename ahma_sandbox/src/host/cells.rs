@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 
 use self::shared::{Common, Shared};
-use super::launch::{Job, Launcher, candidates, pid_max, resource_limits};
+use super::launch::{Job, Launcher, Starter, candidates, pid_max, resource_limits};
 use super::sys;
 use crate::error::LaunchStep;
 use crate::wire::{FromHost, RunRequest};
@@ -92,69 +92,6 @@ impl Cells {
         cells
     }
 
-    /// Gives the command to a free cell, or to a new one.
-    pub(super) fn run(&mut self, launcher: &Launcher, job: Job) {
-        let id = job.request.id;
-        // A free cell may give itself up in this moment; a new one does not.
-        let free = self.cells.iter().position(|cell| cell.take(id));
-        let index = match free.map_or_else(|| self.add(), Ok) {
-            Ok(index) => index,
-            Err(error) => {
-                let step = LaunchStep::Supervisor as u8;
-                let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
-                return launcher.tell(&FromHost::NotStarted { id, step, errno });
-            }
-        };
-        if let Some(cell) = self.cells.get_mut(index) {
-            if free.is_none() {
-                cell.take(id);
-            }
-            cell.give(job);
-        }
-    }
-
-    pub(super) fn terminate(&mut self, id: u64) {
-        if let Some(cell) = self.with(id) {
-            cell.shared.ask_to_terminate(id);
-            cell.signal(TERMINATE);
-        }
-    }
-
-    pub(super) fn kill(&mut self, id: u64) {
-        if let Some(cell) = self.with(id) {
-            if cell.asked_to_kill {
-                cell.end();
-            } else {
-                cell.asked_to_kill = true;
-                cell.shared.ask_to_kill(id);
-                cell.signal(KILL_TREE);
-            }
-        }
-    }
-
-    /// A child of the host has ended and been reaped; with an init its whole cell is gone.
-    pub(super) fn reaped(&mut self, launcher: &Launcher, pid: Pid) {
-        let Some(index) = self.cells.iter().position(|cell| cell.init == pid) else {
-            return;
-        };
-        let cell = self.cells.swap_remove(index);
-        cell.close_stdio();
-        match (cell.shared.command(), cell.shared.failure()) {
-            (Some(id), Some((step, errno))) => {
-                launcher.tell(&FromHost::NotStarted { id, step, errno });
-            }
-            (Some(id), None) => launcher.tell(&FromHost::Gone { id }),
-            (None, _) => {}
-        }
-        cell.shared.reset();
-        self.spare.push(cell.shared);
-    }
-
-    /// Ends everything.
-    pub(super) fn end_all(&mut self) {
-        self.cells.iter_mut().for_each(Cell::end);
-    }
-
     /// The cell in which a command runs.
     fn with(&mut self, id: u64) -> Option<&mut Cell> {
         self.cells
@@ -193,6 +130,71 @@ impl Cells {
                 Err(io::Error::from_raw_os_error(errno))
             }
         }
+    }
+}
+
+impl Starter for Cells {
+    /// Gives the command to a free cell, or to a new one.
+    fn run(&mut self, launcher: &Launcher, job: Job) {
+        let id = job.request.id;
+        // A free cell may give itself up in this moment; a new one does not.
+        let free = self.cells.iter().position(|cell| cell.take(id));
+        let index = match free.map_or_else(|| self.add(), Ok) {
+            Ok(index) => index,
+            Err(error) => {
+                let step = LaunchStep::Supervisor as u8;
+                let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+                return launcher.tell(&FromHost::NotStarted { id, step, errno });
+            }
+        };
+        if let Some(cell) = self.cells.get_mut(index) {
+            if free.is_none() {
+                cell.take(id);
+            }
+            cell.give(job);
+        }
+    }
+
+    fn terminate(&mut self, id: u64) {
+        if let Some(cell) = self.with(id) {
+            cell.shared.ask_to_terminate(id);
+            cell.signal(TERMINATE);
+        }
+    }
+
+    fn kill(&mut self, _: &Launcher, id: u64) {
+        if let Some(cell) = self.with(id) {
+            if cell.asked_to_kill {
+                cell.end();
+            } else {
+                cell.asked_to_kill = true;
+                cell.shared.ask_to_kill(id);
+                cell.signal(KILL_TREE);
+            }
+        }
+    }
+
+    /// A child of the host has ended and been reaped; with an init its whole cell is gone.
+    fn reaped(&mut self, launcher: &Launcher, pid: Pid) {
+        let Some(index) = self.cells.iter().position(|cell| cell.init == pid) else {
+            return;
+        };
+        let cell = self.cells.swap_remove(index);
+        cell.close_stdio();
+        match (cell.shared.command(), cell.shared.failure()) {
+            (Some(id), Some((step, errno))) => {
+                launcher.tell(&FromHost::NotStarted { id, step, errno });
+            }
+            (Some(id), None) => launcher.tell(&FromHost::Gone { id }),
+            (None, _) => {}
+        }
+        cell.shared.reset();
+        self.spare.push(cell.shared);
+    }
+
+    /// Ends everything.
+    fn end_all(&mut self, _: &Launcher) {
+        self.cells.iter_mut().for_each(Cell::end);
     }
 }
 

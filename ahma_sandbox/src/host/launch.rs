@@ -5,7 +5,8 @@
 //! that finds its descendants itself. Either way it never runs anything but this file's code.
 
 mod command;
-pub(super) mod supervisor;
+mod forking;
+mod supervisor;
 
 use std::ffi::CString;
 use std::io;
@@ -58,9 +59,40 @@ impl<T, E: Into<io::Error>> AtStep<T> for Result<T, E> {
     }
 }
 
+/// A way to start commands and to end them.
+pub(super) trait Starter {
+    /// Starts a command. When that fails the server is told.
+    fn run(&mut self, launcher: &Launcher, job: Job);
+    /// Asks every process of a command to end.
+    fn terminate(&mut self, id: u64);
+    /// Ends every process of a command.
+    fn kill(&mut self, launcher: &Launcher, id: u64);
+    /// A child of the host has ended and been collected.
+    fn reaped(&mut self, launcher: &Launcher, pid: Pid);
+    /// Ends everything; what has ended is collected after this.
+    fn end_all(&mut self, launcher: &Launcher);
+}
+
 impl Launcher {
+    /// The fastest way that is to be had here.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn starter(&self) -> Box<dyn Starter> {
+        if self.pid_namespaces && self.launch == Launch::Cells {
+            Box::new(super::cells::Cells::new(self))
+        } else {
+            Box::<forking::Forking>::default()
+        }
+    }
+
+    /// The processes of cells make system calls of their own, which exist for x86-64 only.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn starter(&self) -> Box<dyn Starter> {
+        let (Launch::Cells | Launch::Fork) = self.launch;
+        Box::<forking::Forking>::default()
+    }
+
     /// Starts the supervisor of a command. `None` when that failed; the server has been told.
-    pub(super) fn start(&self, job: &Job) -> Option<Pid> {
+    fn start(&self, job: &Job) -> Option<Pid> {
         let namespaces = if self.pid_namespaces {
             libc::CLONE_NEWPID
         } else {

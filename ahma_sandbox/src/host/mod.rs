@@ -34,8 +34,6 @@ use crate::policy::{Layer, SandboxPolicy};
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
 
-use self::launch::supervisor;
-
 /// The hidden argument that makes a program a sandbox host.
 pub const HOST_ARGUMENT: &str = "__sandbox-host";
 

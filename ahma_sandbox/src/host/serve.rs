@@ -1,21 +1,15 @@
 //! The host's loop: requests in, commands started and collected, until the server is gone.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, kill_process, wait};
+use rustix::process::{WaitOptions, wait};
 
-#[cfg(target_arch = "x86_64")]
-use super::cells::Cells;
-use super::launch::{Job, Launcher};
-use super::supervisor;
+use super::launch::{Job, Launcher, Starter};
 use super::sys::Signals;
 use crate::error::LaunchStep;
-#[cfg(target_arch = "x86_64")]
-use crate::policy::Launch;
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
 
@@ -24,7 +18,7 @@ pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
     let child_ended = signals.descriptor()?;
     let mut host = Host {
         launcher,
-        starter: Starter::new(launcher),
+        starter: launcher.starter(),
     };
     let mut buffer = Vec::new();
     loop {
@@ -48,7 +42,7 @@ pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
             }
         }
     }
-    host.starter.end_everything(launcher);
+    host.starter.end_all(launcher);
     host.reap(WaitOptions::empty());
     Ok(())
 }
@@ -60,7 +54,7 @@ fn drain(signals: &OwnedFd) {
 
 struct Host<'l> {
     launcher: &'l Launcher,
-    starter: Starter,
+    starter: Box<dyn Starter>,
 }
 
 impl Host<'_> {
@@ -93,86 +87,6 @@ impl Host<'_> {
     fn reap(&mut self, options: WaitOptions) {
         while let Ok(Some((pid, _))) = wait(options) {
             self.starter.reaped(self.launcher, pid);
-        }
-    }
-}
-
-/// How this host starts commands.
-enum Starter {
-    #[cfg(target_arch = "x86_64")]
-    Cells(Cells),
-    /// Supervisors that have not been reaped, by command.
-    Fork(HashMap<u64, Pid>),
-}
-
-impl Starter {
-    fn new(launcher: &Launcher) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if launcher.pid_namespaces && launcher.launch == Launch::Cells {
-            return Starter::Cells(Cells::new(launcher));
-        }
-        Starter::Fork(HashMap::new())
-    }
-
-    fn run(&mut self, launcher: &Launcher, job: Job) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.run(launcher, job),
-            Starter::Fork(supervisors) => {
-                if let Some(supervisor) = launcher.start(&job) {
-                    supervisors.insert(job.request.id, supervisor);
-                }
-            }
-        }
-    }
-
-    fn terminate(&mut self, id: u64) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.terminate(id),
-            Starter::Fork(supervisors) => {
-                if let Some(supervisor) = supervisors.get(&id) {
-                    let _ = kill_process(*supervisor, supervisor::TERMINATE);
-                }
-            }
-        }
-    }
-
-    fn kill(&mut self, launcher: &Launcher, id: u64) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.kill(id),
-            Starter::Fork(supervisors) => {
-                if let Some(supervisor) = supervisors.get(&id) {
-                    supervisor::end_tree(launcher, *supervisor);
-                }
-            }
-        }
-    }
-
-    fn reaped(&mut self, launcher: &Launcher, pid: Pid) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.reaped(launcher, pid),
-            Starter::Fork(supervisors) => {
-                let ended = supervisors.iter().find(|(_, it)| **it == pid);
-                if let Some(id) = ended.map(|(id, _)| *id) {
-                    supervisors.remove(&id);
-                    launcher.tell(&FromHost::Gone { id });
-                }
-            }
-        }
-    }
-
-    fn end_everything(&mut self, launcher: &Launcher) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Starter::Cells(cells) => cells.end_all(),
-            Starter::Fork(supervisors) => {
-                for supervisor in supervisors.values() {
-                    supervisor::end_tree(launcher, *supervisor);
-                }
-            }
         }
     }
 }

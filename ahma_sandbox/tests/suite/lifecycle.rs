@@ -1,6 +1,6 @@
 //! Hosts: they start confined, end with the server, and take everything along.
 
-use ahma_sandbox::{Sandbox, SandboxPolicy, SpawnError, StartError, Unfinished};
+use ahma_sandbox::{Sandbox, SandboxPolicy, SpawnError, StartError, Unfinished, probe};
 
 use crate::support::{
     Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
@@ -16,6 +16,18 @@ async fn every_layer_is_enforced_here() {
     }
     assert_eq!(report.layers.len(), 5);
     assert!(report.landlock_abi.unwrap() >= 1);
+}
+
+#[tokio::test]
+async fn probing_tells_what_a_host_will_enforce_and_leaves_nothing_behind() {
+    let bench = Bench::new().await;
+    let base = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::new(crate::support::host_program()).unwrap();
+    let report = patiently(probe(&sandbox, base.path())).await.unwrap();
+    assert_eq!(&report, bench.host.report());
+    assert_eq!(std::fs::read_dir(base.path()).unwrap().count(), 0);
+    let no_host = Sandbox::new("/bin/true").unwrap();
+    assert!(patiently(probe(&no_host, base.path())).await.is_err());
 }
 
 #[tokio::test]
@@ -96,15 +108,16 @@ async fn a_server_killed_with_9_leaves_no_process() {
 #[tokio::test]
 async fn a_policy_with_a_missing_path_starts_no_host() {
     let bench = Bench::new().await;
-    let mut policy = bench.policy.clone();
-    policy.scope = policy.scope.join("missing");
     let sandbox = Sandbox::new(crate::support::host_program()).unwrap();
-    let started = patiently(sandbox.start(&policy)).await;
-    assert!(
-        matches!(started, Err(StartError::Setup(_))),
-        "{:?}",
-        started.map(|_| "started")
-    );
+    let missing = bench.scope.join("missing");
+    let mut without_scope = bench.policy.clone();
+    without_scope.scope = missing.clone();
+    let refused = patiently(sandbox.start(&without_scope)).await.err();
+    assert!(matches!(refused, Some(StartError::Scope(_))), "{refused:?}");
+    let mut without_grant = bench.policy.clone();
+    without_grant.read.push(missing);
+    let refused = patiently(sandbox.start(&without_grant)).await.err();
+    assert!(matches!(refused, Some(StartError::Setup(_))), "{refused:?}");
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ mod files;
 mod lifecycle;
 mod network;
 mod processes;
+mod protocol;
 mod unprivileged;
 mod without_layers;
 

@@ -19,9 +19,9 @@ use crate::policy::Limits;
 use crate::wire::FromHost;
 
 /// Asks the supervisor to end its tree politely.
-pub(in crate::host) const TERMINATE: Signal = Signal::USR1;
+pub(super) const TERMINATE: Signal = Signal::USR1;
 /// Asks a supervisor without a pid namespace to end its tree at once; otherwise it is killed itself.
-pub(in crate::host) const KILL_TREE: Signal = Signal::USR2;
+const KILL_TREE: Signal = Signal::USR2;
 
 /// Runs the supervisor from its first moment to its last.
 pub(super) fn run(launcher: &Launcher, job: &Job) {
@@ -164,7 +164,7 @@ fn read_all(fd: BorrowedFd<'_>, bytes: &mut [u8]) -> usize {
 }
 
 /// Ends the tree of a supervisor.
-pub(in crate::host) fn end_tree(launcher: &Launcher, supervisor: Pid) {
+pub(super) fn end_tree(launcher: &Launcher, supervisor: Pid) {
     let signal = if launcher.pid_namespaces {
         Signal::KILL
     } else {

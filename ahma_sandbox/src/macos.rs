@@ -58,9 +58,14 @@ impl Sandbox {
 
     /// Tries the policy on a program that does nothing, then is ready for commands.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
-        if !cfg!(any(target_os = "macos", test)) {
-            return Err(StartError::UnknownPlatform);
+        if cfg!(target_os = "macos") {
+            self.start_by_launcher(policy).await
+        } else {
+            Err(StartError::UnknownPlatform)
         }
+    }
+
+    async fn start_by_launcher(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
         let confined = !policy.without.contains(&Layer::Seatbelt);
         let launcher = confined.then(|| (self.launcher.clone(), seatbelt_profile(policy)));
@@ -293,7 +298,7 @@ mod tests {
 
         async fn start(&self) -> Result<SandboxHost, StartError> {
             let launcher = self.base.path().join("launcher");
-            Sandbox { launcher }.start(&self.policy).await
+            Sandbox { launcher }.start_by_launcher(&self.policy).await
         }
 
         async fn spawn(&self, script: &str, input: Input) -> RunningCommand {
@@ -353,6 +358,17 @@ mod tests {
         while lives() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn where_no_sandbox_is_known_nothing_starts() {
+        let bench = Bench::new();
+        let refused = Sandbox::new("").unwrap().start(&bench.policy).await.err();
+        assert!(
+            matches!(refused, Some(StartError::UnknownPlatform)),
+            "{refused:?}"
+        );
     }
 
     #[tokio::test]

@@ -90,3 +90,18 @@ fn when_a_call_is_cancelled_and_another_follows() {
     served.client.call("cancel", &json!({ "operation_id": id }));
     assert_confined(&served.sync(&attempt).text);
 }
+
+#[test]
+fn not_the_words_of_a_command_are_judged_but_what_it_does() {
+    let mut served = Served::new();
+    let words = "echo '/etc/shadow ../../.. ~/.ssh rm -rf / sudo $HOME'";
+    let result = served.sync(words);
+    assert!(
+        result.text.starts_with("/etc/shadow ../../.. ~/.ssh"),
+        "{}",
+        result.text
+    );
+    // The same path in disguise is refused by the kernel.
+    let disguised = served.sync("p=$(printf '%s%s' /etc/sha dow); cat $p");
+    assert!(disguised.is_error, "{}", disguised.text);
+}

@@ -17,6 +17,7 @@ mod cells;
 mod environment;
 mod files;
 mod lifecycle;
+mod limits;
 mod network;
 mod processes;
 mod protocol;

@@ -57,6 +57,9 @@ pub enum Unfinished {
         /// What the kernel said.
         errno: i32,
     },
+    /// The host ended before it looked at the command. It did not run; another host can run it.
+    #[error("the sandbox host ended before it started the command")]
+    NeverStarted,
     /// The host ended while it ran; so has the command.
     #[error("the sandbox host ended while the command ran")]
     HostGone,

@@ -40,6 +40,8 @@ mod client;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
+mod ledger;
+#[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
 mod wire;

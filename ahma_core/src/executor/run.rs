@@ -13,6 +13,8 @@ use super::files::WordsOnDisk;
 use super::{CommandPlan, HostKeeper};
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
+/// How many hosts may die before they start a command.
+const ATTEMPTS: u32 = 3;
 /// How long processes are given to end by themselves when they are asked to.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long output is waited for after the main process has ended: something else may hold the pipe.
@@ -50,45 +52,46 @@ impl Run {
                 return Ending::of(OperationState::Failed, why);
             }
         };
-        // The host is kept for as long as the command runs, even when another has taken its place.
-        let (_host, mut command) = match self.spawn(&words).await {
-            Ok(started) => started,
-            Err(ending) => return ending,
-        };
-        self.store.running(&self.operation);
-        let Some(output) = command.take_output() else {
-            return Ending::of(OperationState::Failed, "the output was taken".to_owned());
-        };
-        Driver {
-            run: self,
-            command,
-            output,
-            buffer: vec![0; CHUNK],
-            open: true,
+        // A host that dies before it has looked at the command did no harm; the next one runs it.
+        for _ in 0..ATTEMPTS {
+            // The host is kept for as long as the command runs, even when another takes its place.
+            let (_host, mut command) = match self.spawn(&words).await {
+                Ok(Some(started)) => started,
+                Ok(None) => continue,
+                Err(ending) => return ending,
+            };
+            self.store.running(&self.operation);
+            let Some(output) = command.take_output() else {
+                break;
+            };
+            let driver = Driver {
+                run: self,
+                command,
+                output,
+                buffer: vec![0; CHUNK],
+                open: true,
+            };
+            if let Some(ending) = driver.drive().await {
+                return ending;
+            }
         }
-        .drive()
-        .await
+        let why = "sandbox hosts keep ending before they start the command".to_owned();
+        Ending::of(OperationState::Failed, why)
     }
 
+    /// Has a host start the command; `None` when that host has just died and nothing ran.
     async fn spawn(
         &self,
         words: &WordsOnDisk,
-    ) -> Result<(Arc<SandboxHost>, RunningCommand), Ending> {
+    ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Ending> {
         let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
-        for attempt in 1.. {
-            let host = self
-                .hosts
-                .host()
-                .await
-                .map_err(|error| failed(explain_start(&error)))?;
-            match host.spawn(self.plan.request(words.words.clone())).await {
-                Ok(command) => return Ok((host, command)),
-                // It died between two commands; nothing ran. Another one is started, once.
-                Err(SpawnError::HostGone) if attempt == 1 => {}
-                Err(error) => return Err(failed(error.to_string())),
-            }
+        let host = self.hosts.host().await;
+        let host = host.map_err(|error| failed(explain_start(&error)))?;
+        match host.spawn(self.plan.request(words.words.clone())).await {
+            Ok(command) => Ok(Some((host, command))),
+            Err(SpawnError::HostGone) => Ok(None),
+            Err(error) => Err(failed(error.to_string())),
         }
-        Err(failed("the sandbox host is gone".to_owned()))
     }
 }
 
@@ -117,7 +120,8 @@ struct Driver<'r> {
 }
 
 impl Driver<'_> {
-    async fn drive(mut self) -> Ending {
+    /// Follows the command to its end; `None` when it never began and another host can run it.
+    async fn drive(mut self) -> Option<Ending> {
         let deadline = Instant::now() + self.run.plan.deadline;
         let operation = Arc::clone(&self.run.operation);
         let mut stop: Option<Stop> = None;
@@ -150,7 +154,10 @@ impl Driver<'_> {
         self.drain().await;
         self.command.kill();
         self.command.gone().await;
-        ending(exit, stop, self.run.plan.deadline)
+        if (stop.is_none(), exit) == (true, Err(Unfinished::NeverStarted)) {
+            return None;
+        }
+        Some(ending(exit, stop, self.run.plan.deadline))
     }
 
     /// Takes what is still in the pipe, and a little more if something holds it open.

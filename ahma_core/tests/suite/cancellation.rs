@@ -94,14 +94,20 @@ async fn while_its_host_dies_it_ends() {
     let bench = Bench::new(4);
     for _ in 0..10 {
         let operation = bench.start("sleep 60", 60.0);
-        let host = bench.hosts.host().await.unwrap().pid();
+        let host = bench.hosts.host().await.unwrap();
         let killed = std::process::Command::new("kill")
-            .args(["-9", &host.to_string()])
+            .args(["-9", &host.pid().to_string()])
             .status();
         assert!(killed.unwrap().success());
         operation.cancel("enough");
         let state = ended_as(&operation).await;
         assert!(state.is_final(), "{state:?}");
+        patiently(async {
+            while !host.is_gone() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
     }
     assert_eq!(text(&*bench.run("echo on").await), "on\n");
 }

@@ -182,6 +182,32 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
     assert_eq!(text(&*bench.run("echo again").await), "again\n");
 }
 
+#[tokio::test]
+async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
+    let bench = Bench::new(4);
+    assert_eq!(text(&*bench.run("echo first").await), "first\n");
+    let around = bench.hosts.host().await.unwrap().pid();
+    let kill = |signal: &str, pid: &str| {
+        let mut kill = std::process::Command::new("kill");
+        assert!(kill.args([signal, pid]).status().unwrap().success());
+    };
+    let children = format!("/proc/{around}/task/{around}/children");
+    kill("-STOP", fs::read_to_string(children).unwrap().trim());
+    let operation = bench.start("echo second", 30.0);
+    patiently(async {
+        while operation.state() == OperationState::Queued {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    kill("-9", &around.to_string());
+    let ending = patiently(operation.ended()).await;
+    assert_eq!(
+        (ending.state, text(&operation)),
+        (OperationState::Completed, "second\n".to_owned())
+    );
+}
+
 #[test]
 fn an_operation_nobody_looks_after_any_more_has_ended() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();

@@ -8,7 +8,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::socket::{self, Received};
-use crate::wire::{FromHost, ToHost};
+use crate::wire::{FromHost, ToHost, WireError};
 
 pub(super) struct Connection {
     socket: AsyncFd<OwnedFd>,
@@ -43,8 +43,11 @@ impl Connection {
         socket::send(self.socket.get_ref().as_fd(), &message.encode(), &[])
     }
 
-    /// The next message; `None` when the host is gone or talks nonsense, which ends it too.
-    pub(super) async fn receive(&self, buffer: &mut Vec<u8>) -> Option<FromHost> {
+    /// The next message; `None` when the host is gone.
+    pub(super) async fn receive(
+        &self,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Result<FromHost, WireError>> {
         let received = self
             .socket
             .async_io(Interest::READABLE, |socket| {
@@ -52,7 +55,7 @@ impl Connection {
             })
             .await;
         match received {
-            Ok(Received::Packet(bytes, _)) => FromHost::decode(&bytes).ok(),
+            Ok(Received::Packet(bytes, _)) => Some(FromHost::decode(&bytes)),
             Ok(Received::Closed) | Err(_) => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -14,6 +14,7 @@ use super::connection::Connection;
 use super::spawner::Reaper;
 use crate::command::{CommandRequest, Exit, Unfinished};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
+use crate::ledger::Ledger;
 use crate::policy::SandboxPolicy;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
@@ -32,6 +33,9 @@ pub(super) struct Shared {
     pub(super) connection: Connection,
     commands: Mutex<Commands>,
     next: AtomicU64,
+    ledger: Ledger,
+    /// Whether this side ended it; then the host may still look at commands for a moment.
+    ended_here: AtomicBool,
 }
 
 /// The commands whose end has not been reported; `None` once the host is gone.
@@ -53,7 +57,8 @@ impl SandboxHost {
     ) -> Result<Self, StartError> {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
-        let ready = greet(&connection, json).await;
+        let ledger = Ledger::new().map_err(StartError::Host)?;
+        let ready = greet(&connection, json, &ledger).await;
         if ready.is_err() {
             connection.close();
             reaper.reap();
@@ -63,6 +68,8 @@ impl SandboxHost {
             connection,
             commands: Mutex::new(Some(HashMap::new())),
             next: AtomicU64::new(1),
+            ledger,
+            ended_here: AtomicBool::new(false),
         });
         tokio::spawn(read(Arc::clone(&shared), reaper));
         Ok(SandboxHost {
@@ -117,10 +124,12 @@ impl SandboxHost {
             .await
             .map_err(|error| {
                 self.shared.forget(id);
-                match error.kind() {
-                    io::ErrorKind::InvalidInput => SpawnError::BadRequest(error.to_string()),
-                    _ => SpawnError::HostGone,
+                if error.kind() == io::ErrorKind::InvalidInput {
+                    return SpawnError::BadRequest(error.to_string());
                 }
+                // Known at once, and not only when the reading task gets there.
+                self.shared.is_over();
+                SpawnError::HostGone
             })?;
         // The host has its own copies now; ours would keep the output open.
         drop((input, writing));
@@ -131,21 +140,26 @@ impl SandboxHost {
 
 impl Drop for SandboxHost {
     fn drop(&mut self) {
+        self.shared.ended_here.store(true, Ordering::Release);
         self.shared.connection.close();
     }
 }
 
 /// Sends the policy and waits until the host is confined.
-async fn greet(connection: &Connection, policy: Vec<u8>) -> Result<SandboxReport, StartError> {
+async fn greet(
+    connection: &Connection,
+    policy: Vec<u8>,
+    ledger: &Ledger,
+) -> Result<SandboxReport, StartError> {
     connection
-        .send(&ToHost::Policy(policy), &[])
+        .send(&ToHost::Policy(policy), &[ledger.as_fd()])
         .await
         .map_err(StartError::Host)?;
     let mut buffer = Vec::new();
     let unreadable = |error: serde_json::Error| StartError::Host(error.into());
     match connection.receive(&mut buffer).await {
-        Some(FromHost::Ready(json)) => serde_json::from_slice(&json).map_err(unreadable),
-        Some(FromHost::SetupFailed(json)) => {
+        Some(Ok(FromHost::Ready(json))) => serde_json::from_slice(&json).map_err(unreadable),
+        Some(Ok(FromHost::SetupFailed(json))) => {
             let failure: SetupFailure = serde_json::from_slice(&json).map_err(unreadable)?;
             Err(StartError::Setup(failure))
         }
@@ -163,10 +177,17 @@ async fn greet(connection: &Connection, policy: Vec<u8>) -> Result<SandboxReport
 async fn read(shared: Arc<Shared>, reaper: Reaper) {
     let mut buffer = Vec::new();
     while let Some(message) = shared.connection.receive(&mut buffer).await {
-        shared.deliver(&message);
+        match message {
+            Ok(message) => shared.deliver(&message),
+            Err(_) => {
+                // A host that talks nonsense is ended.
+                shared.ended_here.store(true, Ordering::Release);
+                break;
+            }
+        }
     }
     shared.connection.close();
-    *shared.commands() = None;
+    shared.is_over();
     reaper.reap();
 }
 
@@ -183,6 +204,20 @@ impl Shared {
             .ok_or(SpawnError::HostGone)?
             .insert(id, waiting);
         Ok(())
+    }
+
+    /// Everyone who waits learns that the host is gone, and whether it had looked at their command.
+    fn is_over(&self) {
+        let waiting = self.commands().take();
+        let last = match self.ended_here.load(Ordering::Acquire) {
+            true => u64::MAX,
+            false => self.ledger.last(),
+        };
+        for (id, command) in waiting.into_iter().flatten() {
+            if let Some(exited) = command.exited.filter(|_| id > last) {
+                let _ = exited.send(Err(Unfinished::NeverStarted));
+            }
+        }
     }
 
     fn forget(&self, id: u64) {

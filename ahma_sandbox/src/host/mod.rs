@@ -30,6 +30,7 @@ use self::namespaces::Owner;
 use self::setup::Setup;
 use self::sys::{Forked, Signals};
 use crate::error::{SetupFailure, SetupStep};
+use crate::ledger::Ledger;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
@@ -57,8 +58,8 @@ fn run() -> io::Result<Infallible> {
     let signals = Signals::block_all()?;
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
-    let policy = match read_policy(&server) {
-        Ok(policy) => policy,
+    let (policy, ledger) = match read_policy(&server) {
+        Ok(first) => first,
         Err(failure) => {
             report_failure(&server, &failure);
             sys::exit_now(1)
@@ -67,13 +68,14 @@ fn run() -> io::Result<Infallible> {
     let why = if policy.without.contains(&Layer::Namespaces) {
         "left out by the policy".to_owned()
     } else {
-        in_namespaces(&policy, &server, &signals)
+        in_namespaces(&policy, &server, &ledger, &signals)
     };
     // A process of its own here too, so that both ways have the same shape.
     if let Ok(Forked::Child) = sys::fork_into(0) {
         host(
             setup::without_namespaces(&policy, &why),
             server,
+            ledger,
             &policy,
             &signals,
         );
@@ -93,16 +95,18 @@ fn take_connection() -> io::Result<OwnedFd> {
     Ok(connection)
 }
 
-fn read_policy(server: &OwnedFd) -> Result<SandboxPolicy, SetupFailure> {
+fn read_policy(server: &OwnedFd) -> Result<(SandboxPolicy, Ledger), SetupFailure> {
     let failed = |detail: String| SetupFailure::new(SetupStep::Policy, detail);
     let mut buffer = Vec::new();
     match socket::receive(server.as_fd(), &mut buffer).map_err(|error| failed(error.to_string()))? {
-        Received::Packet(bytes, _) => match ToHost::decode(&bytes) {
+        Received::Packet(bytes, fds) => match ToHost::decode(&bytes) {
             Ok(ToHost::Policy(json)) => {
                 let policy =
                     serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
                 check_paths(&policy)?;
-                Ok(policy)
+                let ledger = fds.into_iter().next();
+                let ledger = ledger.ok_or_else(|| failed("the ledger is missing".to_owned()))?;
+                Ok((policy, Ledger::of(ledger)))
             }
             Ok(_) => Err(failed("the first message is no policy".to_owned())),
             Err(error) => Err(failed(error.to_string())),
@@ -131,7 +135,12 @@ fn check_paths(policy: &SandboxPolicy) -> Result<(), SetupFailure> {
 
 /// Runs the host in namespaces. Returns only when that is not possible, with the reason; nothing ran
 /// then.
-fn in_namespaces(policy: &SandboxPolicy, server: &OwnedFd, signals: &Signals) -> String {
+fn in_namespaces(
+    policy: &SandboxPolicy,
+    server: &OwnedFd,
+    ledger: &Ledger,
+    signals: &Signals,
+) -> String {
     let (told, tell) = match pipe_with(PipeFlags::CLOEXEC) {
         Ok(pipe) => pipe,
         Err(error) => return error.to_string(),
@@ -154,9 +163,11 @@ fn in_namespaces(policy: &SandboxPolicy, server: &OwnedFd, signals: &Signals) ->
                 Ok(setup) => {
                     // Closing it without a word means: all is well.
                     drop(tell);
-                    match server.try_clone() {
-                        Ok(server) => host(Ok(setup), server, policy, signals),
-                        Err(_) => sys::exit_now(1),
+                    match (server.try_clone(), ledger.try_clone()) {
+                        (Ok(server), Ok(ledger)) => {
+                            host(Ok(setup), server, ledger, policy, signals)
+                        }
+                        _ => sys::exit_now(1),
                     }
                 }
                 Err(complaint) => {
@@ -194,6 +205,7 @@ fn wait_for_host() -> ! {
 fn host(
     setup: Result<Setup, SetupFailure>,
     server: OwnedFd,
+    ledger: Ledger,
     policy: &SandboxPolicy,
     signals: &Signals,
 ) -> ! {
@@ -212,7 +224,7 @@ fn host(
                 server,
             };
             launcher.tell(&FromHost::Ready(report));
-            let _ = serve::serve(&launcher, signals);
+            let _ = serve::serve(&launcher, ledger, signals);
         }
         Err(failure) => report_failure(&server, &failure),
     }

@@ -10,15 +10,17 @@ use rustix::process::{WaitOptions, wait};
 use super::launch::{Job, Launcher, Starter};
 use super::sys::Signals;
 use crate::error::LaunchStep;
+use crate::ledger::Ledger;
 use crate::socket::{self, Received};
 use crate::wire::{FromHost, ToHost};
 
 /// Serves until the server closes the connection; then no process of any command is left.
-pub(super) fn serve(launcher: &Launcher, signals: &Signals) -> io::Result<()> {
+pub(super) fn serve(launcher: &Launcher, ledger: Ledger, signals: &Signals) -> io::Result<()> {
     let child_ended = signals.descriptor()?;
     let mut host = Host {
         launcher,
         starter: launcher.starter(),
+        ledger,
     };
     let mut buffer = Vec::new();
     loop {
@@ -55,6 +57,7 @@ fn drain(signals: &OwnedFd) {
 struct Host<'l> {
     launcher: &'l Launcher,
     starter: Box<dyn Starter>,
+    ledger: Ledger,
 }
 
 impl Host<'_> {
@@ -62,11 +65,16 @@ impl Host<'_> {
         let launcher = self.launcher;
         match ToHost::decode(bytes) {
             Ok(ToHost::Run(request)) => {
+                let (id, step) = (request.id, LaunchStep::Stdio as u8);
+                let not_started = |errno| FromHost::NotStarted { id, step, errno };
+                // Before anything else: the server must never believe that it was not looked at.
+                if let Err(error) = self.ledger.note(id) {
+                    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                    return launcher.tell(&not_started(errno));
+                }
                 let mut fds = fds.into_iter();
                 let (Some(input), Some(output)) = (fds.next(), fds.next()) else {
-                    let (id, step) = (request.id, LaunchStep::Stdio as u8);
-                    let errno = libc::EBADF;
-                    return launcher.tell(&FromHost::NotStarted { id, step, errno });
+                    return launcher.tell(&not_started(libc::EBADF));
                 };
                 let job = Job {
                     request,

@@ -76,6 +76,38 @@ async fn a_killed_host_takes_its_tree_along_and_is_noticed() {
 }
 
 #[tokio::test]
+async fn what_a_dying_host_never_looked_at_is_told_apart_from_what_it_ran() {
+    let bench = Bench::new().await;
+    let mut running = bench
+        .spawn(&["sh", "-c", "echo up; sleep 100"])
+        .await
+        .unwrap();
+    let mut output = running.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    let around = bench.host.pid();
+    let host = crate::support::children(around)[0];
+    assert!(
+        bench
+            .unconfined(&format!("kill -STOP {host}"))
+            .status
+            .success()
+    );
+    let mut waiting = bench.spawn(&["touch", "ran"]).await.unwrap();
+    assert!(
+        bench
+            .unconfined(&format!("kill -9 {around}"))
+            .status
+            .success()
+    );
+    assert_eq!(
+        patiently(waiting.exited()).await,
+        Err(Unfinished::NeverStarted)
+    );
+    assert_eq!(patiently(running.exited()).await, Err(Unfinished::HostGone));
+    assert!(!bench.scope.join("ran").exists());
+}
+
+#[tokio::test]
 async fn a_server_killed_with_9_leaves_no_process() {
     let mark = unique_mark();
     let scope = tempfile::tempdir().unwrap();

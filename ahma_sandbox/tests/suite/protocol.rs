@@ -64,9 +64,10 @@ impl Host {
     /// A host that has its policy.
     fn ready() -> Self {
         let host = Host::start();
+        let ledger = rustix::fs::memfd_create("ledger", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         host.send(
             &message(POLICY, 0, 0, &serde_json::to_vec(&host.policy).unwrap()),
-            &[],
+            &[&ledger],
         );
         assert_eq!(host.receive()[2], READY);
         host

@@ -1,0 +1,70 @@
+//! What tells the server, when a host has died, which commands it had not even looked at.
+//!
+//! A file in memory that both hold: the host writes the number of each command before it starts it,
+//! the server reads the last one when the host is gone. Numbers are given in the order of requests, so
+//! a larger one was never looked at, and another host can run it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    file: OwnedFd,
+    /// Requests of different tasks may overtake each other.
+    highest: u64,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> io::Result<Self> {
+        let file = memfd_create("ahma-ledger", MemfdFlags::CLOEXEC)?;
+        Ok(Ledger::of(file))
+    }
+
+    pub(crate) fn of(file: OwnedFd) -> Self {
+        Ledger { file, highest: 0 }
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Ledger::of(self.file.try_clone()?))
+    }
+
+    /// Host: notes that a command is about to be started.
+    pub(crate) fn note(&mut self, id: u64) -> io::Result<()> {
+        self.highest = self.highest.max(id);
+        rustix::io::pwrite(&self.file, &self.highest.to_le_bytes(), 0)?;
+        Ok(())
+    }
+
+    /// The largest number noted; 0 when none was.
+    pub(crate) fn last(&self) -> u64 {
+        let mut bytes = [0; 8];
+        match rustix::io::pread(&self.file, &mut bytes, 0) {
+            Ok(8) => u64::from_le_bytes(bytes),
+            _ => 0,
+        }
+    }
+}
+
+impl AsFd for Ledger {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_side_reads_the_highest_number() {
+        let ours = Ledger::new().unwrap();
+        let mut theirs = Ledger::of(ours.as_fd().try_clone_to_owned().unwrap());
+        assert_eq!(ours.last(), 0);
+        for (noted, last) in [(1, 1), (6, 6), (5, 6), (u64::MAX, u64::MAX)] {
+            theirs.note(noted).unwrap();
+            assert_eq!(ours.last(), last);
+        }
+    }
+}

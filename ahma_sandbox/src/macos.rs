@@ -83,6 +83,7 @@ impl Sandbox {
                 backend: "seatbelt".to_owned(),
                 landlock_abi: None,
                 layers: vec![report, LayerReport::enforced(Layer::Hygiene)],
+                protected: policy.protect.clone(),
             },
         })
     }

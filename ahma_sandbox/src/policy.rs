@@ -18,6 +18,9 @@ pub struct SandboxPolicy {
     pub read: Vec<PathBuf>,
     /// Further paths commands may read, write and execute.
     pub write: Vec<PathBuf>,
+    /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
+    /// do not exist when a host starts are not protected by it.
+    pub protect: Vec<PathBuf>,
     /// Whether commands have a network.
     pub network: Network,
     /// Upper limits of each command.
@@ -36,6 +39,7 @@ impl SandboxPolicy {
             session: session.into(),
             read: Vec::new(),
             write: Vec::new(),
+            protect: Vec::new(),
             network: Network::On,
             limits: Limits::default(),
             launch: Launch::Cells,

@@ -1,5 +1,7 @@
 //! What a sandbox really enforces, found out by trying, and which gap a missing layer leaves.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Layer;
@@ -13,6 +15,8 @@ pub struct SandboxReport {
     pub landlock_abi: Option<u32>,
     /// Every layer, enforced or not.
     pub layers: Vec<LayerReport>,
+    /// Paths that commands really cannot write, of those the policy protects.
+    pub protected: Vec<PathBuf>,
 }
 
 /// One layer of a running host.

@@ -48,6 +48,12 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> SeatbeltProfile {
         *path = real(path);
         lines.push(format!("(allow file-write* (subpath (param \"{name}\")))"));
     }
+    // Of several rules that fit, the last one counts.
+    for (number, path) in policy.protect.iter().enumerate() {
+        let name = format!("PROTECT_{number}");
+        lines.push(format!("(deny file-write* (subpath (param \"{name}\")))"));
+        parameters.push((name, real(path)));
+    }
     if policy.network == Network::On {
         lines.push("(allow network*)".to_owned());
     }
@@ -102,6 +108,29 @@ mod tests {
             assert_eq!(count('('), count(')'), "{line}");
         }
         assert!(!text.contains("(allow default)"));
+    }
+
+    #[test]
+    fn protected_paths_are_denied_after_everything_was_allowed() {
+        let mut policy = policy();
+        policy.protect.push("/Users/me/project/.git/hooks".into());
+        let profile = seatbelt_profile(&policy);
+        let lines: Vec<&str> = profile.text.lines().collect();
+        let denial = "(deny file-write* (subpath (param \"PROTECT_0\")))";
+        let place = lines.iter().position(|line| *line == denial).unwrap();
+        let allowed = lines
+            .iter()
+            .rposition(|line| line.starts_with("(allow file-write"));
+        assert!(allowed.unwrap() < place, "{lines:#?}");
+        let path = (
+            "PROTECT_0".to_owned(),
+            "/Users/me/project/.git/hooks".into(),
+        );
+        assert!(
+            profile.parameters.contains(&path),
+            "{:?}",
+            profile.parameters
+        );
     }
 
     #[test]

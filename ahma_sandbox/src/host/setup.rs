@@ -25,7 +25,7 @@ pub(super) struct Setup {
 
 const NAMESPACE_GAP: &str = "commands can see which files exist outside the scope and change times, \
      modes and attributes of the operator's own files there; temporary directories and shared \
-     memory are not separate";
+     memory are not separate; protected paths in the scope can be written";
 const PID_GAP: &str = "processes of a command are found by walking /proc, without a guarantee of the \
      kernel";
 
@@ -36,7 +36,7 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
     namespaces::map_ids(owner).map_err(text)?;
     namespaces::forbid_nesting().map_err(text)?;
-    let missing = view::enter(policy).map_err(text)?;
+    let view::Outcome { missing, protected } = view::enter(policy).map_err(text)?;
     let mut gaps: Vec<String> = Vec::new();
     if let Some(error) = missing.proc {
         gaps.push(format!("commands have no /proc of their own ({error})"));
@@ -49,8 +49,11 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
         gaps => LayerReport::with_gap(Layer::Namespaces, true, gaps.join("; ")),
     };
     let pid_namespace = LayerReport::enforced(Layer::PidNamespace);
-    assemble(policy, Surroundings::View, vec![namespaces, pid_namespace])
-        .map_err(|failure| failure.to_string())
+    let layers = vec![namespaces, pid_namespace];
+    let mut setup =
+        assemble(policy, Surroundings::View, layers).map_err(|failure| failure.to_string())?;
+    setup.report.protected = protected;
+    Ok(setup)
 }
 
 /// On the machine's own file system: Landlock, filter and hygiene only.
@@ -107,6 +110,7 @@ fn assemble(
             backend: "landlock".to_owned(),
             landlock_abi: abi,
             layers,
+            protected: Vec::new(),
         },
         cover,
     })

@@ -21,7 +21,15 @@ use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SETUID_NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
-/// What could not be had; the view works without it.
+/// What the view came out as.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// What could not be had; the view works without it.
+    pub(super) missing: Missing,
+    /// Protected paths that exist and cannot be written in the view.
+    pub(super) protected: Vec<PathBuf>,
+}
+
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Missing {
     pub(super) proc: Option<String>,
@@ -29,7 +37,7 @@ pub(super) struct Missing {
 }
 
 /// Builds the view and makes it the root of this process.
-pub(super) fn enter(policy: &SandboxPolicy) -> io::Result<Missing> {
+pub(super) fn enter(policy: &SandboxPolicy) -> io::Result<Outcome> {
     let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", everything).map_err(|error| named(error, "/"))?;
     let root = policy.session.join("root");
@@ -53,8 +61,9 @@ pub(super) fn enter(policy: &SandboxPolicy) -> io::Result<Missing> {
     for path in policy.write.iter().chain([&policy.scope]) {
         view.bind(path, NO_SETUID_NO_DEVICES)?;
     }
+    let protected = view.protect(policy)?;
     view.become_root()?;
-    Ok(missing)
+    Ok(Outcome { missing, protected })
 }
 
 struct View {
@@ -158,6 +167,39 @@ impl View {
         Ok(())
     }
 
+    /// Makes paths read-only below what is writable. Landlock cannot take back what it granted above; a
+    /// mount can.
+    fn protect(&self, policy: &SandboxPolicy) -> io::Result<Vec<PathBuf>> {
+        let roots: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
+        let mut protected = Vec::new();
+        for path in &policy.protect {
+            let root = roots
+                .iter()
+                .find(|root| path.starts_with(root) && path != **root);
+            let Some(root) = root.filter(|_| is_real(path)) else {
+                continue;
+            };
+            // Each directory on the way is a mount too: it could otherwise be moved away, and another
+            // one be put in its place.
+            let mut ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
+            ancestors.retain(|ancestor| ancestor.starts_with(root) && ancestor != &root.as_path());
+            for ancestor in ancestors.into_iter().rev() {
+                self.bind_onto_itself(ancestor)?;
+            }
+            self.bind_onto_itself(path)?;
+            let target = self.inside(path);
+            set_mount_flags(&target, READ_ONLY | NO_SETUID_NO_DEVICES, true)
+                .map_err(|error| named(error, path.display()))?;
+            protected.push(path.clone());
+        }
+        Ok(protected)
+    }
+
+    fn bind_onto_itself(&self, path: &Path) -> io::Result<()> {
+        let target = self.inside(path);
+        mount_bind_recursive(&target, &target).map_err(|error| named(error, path.display()))
+    }
+
     fn become_root(&self) -> io::Result<()> {
         // Nothing more is added: the tmpfs itself becomes read-only.
         set_mount_flags(&self.root, READ_ONLY | NO_SETUID_NO_DEVICES, false)?;
@@ -166,6 +208,12 @@ impl View {
         unmount(c".", UnmountFlags::DETACH).map_err(|error| named(error, "the old root"))?;
         Ok(chdir(c"/")?)
     }
+}
+
+/// Whether a path exists and no part of it is a link: a link could be replaced, whatever is mounted
+/// where it leads.
+fn is_real(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]

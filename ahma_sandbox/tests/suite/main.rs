@@ -20,6 +20,7 @@ mod lifecycle;
 mod limits;
 mod network;
 mod processes;
+mod protected;
 mod protocol;
 mod unprivileged;
 mod without_layers;

@@ -79,7 +79,9 @@ impl SetupFailure {
                  anywhere. It needs /usr/bin/sandbox-exec, and no other sandbox around the server. \
                  To rely on an outer sandbox instead, start with --no-sandbox."
             }
-            SetupStep::Policy | SetupStep::Paths => "check that every path exists and is readable",
+            SetupStep::Policy | SetupStep::Paths | SetupStep::View => {
+                "check that every path exists, is readable and is no link"
+            }
             SetupStep::Process => "check the limits on processes and open files (ulimit -a)",
         }
     }
@@ -92,6 +94,8 @@ pub enum SetupStep {
     Policy,
     /// Opening the paths it names.
     Paths,
+    /// Building the view of the file system.
+    View,
     /// Building the Landlock ruleset and trying it.
     Landlock,
     /// Installing the seccomp filter.
@@ -107,6 +111,7 @@ impl fmt::Display for SetupStep {
         formatter.write_str(match self {
             SetupStep::Policy => "the policy cannot be read",
             SetupStep::Paths => "a path of the policy cannot be used",
+            SetupStep::View => "the view of the file system cannot be built",
             SetupStep::Landlock => "Landlock is not available",
             SetupStep::Seccomp => "the seccomp filter cannot be installed",
             SetupStep::Seatbelt => "Seatbelt is not available",

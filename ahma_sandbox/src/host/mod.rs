@@ -27,7 +27,7 @@ use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, wait
 
 use self::launch::Launcher;
 use self::namespaces::Owner;
-use self::setup::Setup;
+use self::setup::{NoNamespaces, Setup};
 use self::sys::{Forked, Signals};
 use crate::error::{SetupFailure, SetupStep};
 use crate::ledger::Ledger;
@@ -170,14 +170,38 @@ fn in_namespaces(
                         _ => sys::exit_now(1),
                     }
                 }
-                Err(complaint) => {
-                    let _ = rustix::io::write(&tell, complaint.as_bytes());
+                Err(NoNamespaces::NotAllowed(why)) => {
+                    let _ = rustix::io::write(&tell, why.as_bytes());
+                    sys::exit_now(1)
+                }
+                Err(NoNamespaces::Failed(failure)) => {
+                    drop(tell);
+                    report_failure(server, &failure);
                     sys::exit_now(1)
                 }
             }
         }
-        Err(error) => format!("no user namespace: {error}"),
+        // What a machine says that has no user namespaces, or allows no more. Anything else, such as a
+        // lack of memory, passes; a host with fewer layers would stay.
+        Err(error) if is_refusal(&error) => format!("no user namespace: {error}"),
+        Err(error) => {
+            report_failure(server, &SetupFailure::new(SetupStep::Process, error));
+            sys::exit_now(1)
+        }
     }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    let refusals = [
+        libc::EPERM,
+        libc::ENOSYS,
+        libc::EINVAL,
+        libc::ENOSPC,
+        libc::EUSERS,
+    ];
+    error
+        .raw_os_error()
+        .is_some_and(|errno| refusals.contains(&errno))
 }
 
 fn read_to_end(fd: &OwnedFd) -> Option<String> {

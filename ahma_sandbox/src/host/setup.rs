@@ -10,7 +10,8 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_
 use super::filter::{self, Cover};
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
-use super::{sys, view};
+use super::sys;
+use super::view::{self, ViewError};
 use crate::error::{SetupFailure, SetupStep};
 use crate::policy::{Layer, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
@@ -29,14 +30,26 @@ const NAMESPACE_GAP: &str = "commands can see which files exist outside the scop
 const PID_GAP: &str = "processes of a command are found by walking /proc, without a guarantee of the \
      kernel";
 
-/// Inside fresh namespaces: ids, view, ruleset. An error means that this way is not to be had; the
-/// caller then goes another.
-pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setup, String> {
-    let text = |error: std::io::Error| error.to_string();
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| error.to_string())?;
-    namespaces::map_ids(owner).map_err(text)?;
-    namespaces::forbid_nesting().map_err(text)?;
-    let view::Outcome { missing, protected } = view::enter(policy).map_err(text)?;
+/// Why a host does not live in namespaces.
+pub(super) enum NoNamespaces {
+    /// The machine does not allow it; the caller goes on without.
+    NotAllowed(String),
+    /// Something went wrong that must not be worked around: a command could have caused it.
+    Failed(SetupFailure),
+}
+
+/// Inside fresh namespaces: ids, view, ruleset.
+pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setup, NoNamespaces> {
+    let not_allowed = |error: std::io::Error| NoNamespaces::NotAllowed(error.to_string());
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| not_allowed(error.into()))?;
+    namespaces::map_ids(owner).map_err(not_allowed)?;
+    namespaces::forbid_nesting().map_err(not_allowed)?;
+    let view::Outcome { missing, protected } =
+        view::enter(policy).map_err(|error| match error {
+            ViewError::NotAllowed(why) => NoNamespaces::NotAllowed(why),
+            ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
+        })?;
     let mut gaps: Vec<String> = Vec::new();
     if let Some(error) = missing.proc {
         gaps.push(format!("commands have no /proc of their own ({error})"));
@@ -50,8 +63,7 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
     };
     let pid_namespace = LayerReport::enforced(Layer::PidNamespace);
     let layers = vec![namespaces, pid_namespace];
-    let mut setup =
-        assemble(policy, Surroundings::View, layers).map_err(|failure| failure.to_string())?;
+    let mut setup = assemble(policy, Surroundings::View, layers).map_err(NoNamespaces::Failed)?;
     setup.report.protected = protected;
     Ok(setup)
 }

@@ -11,7 +11,6 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
-use std::path::Path;
 use std::ptr;
 
 use rustix::process::Pid;
@@ -144,23 +143,26 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(io::Error::from)
 }
 
-/// Sets flags (read-only and such) of a mount, and of those below it when `recursive`.
-pub(super) fn set_mount_flags(path: &Path, flags: u64, recursive: bool) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+/// Sets flags (read-only and such) of an open mount, and of those below it when `recursive`.
+pub(super) fn set_mount_flags(
+    mount: BorrowedFd<'_>,
+    flags: u64,
+    recursive: bool,
+) -> io::Result<()> {
     let attributes = libc::mount_attr {
         attr_set: flags,
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,
     };
-    let at = if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is a valid string, and the structure has the size that is passed.
+    let below = if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is a valid, empty string, and the structure has the size that is passed.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            at,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH | below,
             &raw const attributes,
             size_of::<libc::mount_attr>(),
         )

@@ -1,25 +1,39 @@
 //! The file system as commands see it: only what was granted exists.
 //!
 //! Built inside fresh user and mount namespaces on a small tmpfs: system directories read-only, the
-//! scope and a private temporary directory writable, a few devices. Ends with the view as root.
+//! scope and private directories writable, a few devices. Ends with the view as root.
+//!
+//! Commands may have written to some of the directories involved, now or under an earlier host. So
+//! nothing is done by path: what goes into the view is opened before anything is mounted, places for
+//! it are found step by step below the view's own root, and no link is ever followed on the way.
 
-use std::fs;
+mod mounts;
+
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
-    unmount,
-};
-use rustix::process::{chdir, pivot_root};
+use rustix::fs::{AtFlags, statat, symlinkat};
+use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount};
+use rustix::process::{chdir, fchdir, pivot_root};
 
+use self::mounts::{Kind, Tree, new_file_system, open_below, open_real, place_below};
 use super::sys::set_mount_flags;
 use crate::policy::SandboxPolicy;
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SETUID_NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+
+/// Why there is no view.
+#[derive(Debug)]
+pub(super) enum ViewError {
+    /// The machine does not let this process mount anything, or the policy leaves nothing out of the
+    /// view; the other layers have to do.
+    NotAllowed(String),
+    /// Something else, which nobody should work around.
+    Broken(String),
+}
 
 /// What the view came out as.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -37,132 +51,201 @@ pub(super) struct Missing {
 }
 
 /// Builds the view and makes it the root of this process.
-pub(super) fn enter(policy: &SandboxPolicy) -> io::Result<Outcome> {
+pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
+    let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
+    if policy
+        .write
+        .iter()
+        .chain([&policy.scope])
+        .any(|path| path.parent().is_none())
+    {
+        let why = "the whole file system is granted".to_owned();
+        return Err(ViewError::NotAllowed(why));
+    }
     let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", everything).map_err(|error| named(error, "/"))?;
-    let root = policy.session.join("root");
-    make_directory(&root)?;
-    let small = MountFlags::NOSUID | MountFlags::NODEV;
-    mount("tmpfs", &root, "tmpfs", small, c"mode=755,size=4m")
-        .map_err(|error| named(error, root.display()))?;
+    mount_change("/", everything).map_err(|error| not_allowed(named(error, "/")))?;
+    let small = [("mode", "755"), ("size", "4m")];
+    let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    let root = new_file_system("tmpfs", &small, quiet).map_err(not_allowed)?;
+    build(policy, root).map_err(|error| ViewError::Broken(error.to_string()))
+}
+
+fn build(policy: &SandboxPolicy, root: Tree) -> io::Result<Outcome> {
+    // First everything that goes into the view, while paths still mean what they mean outside.
+    let sources = Sources::open(policy)?;
+    let session = open_real(&policy.session)?;
+    let under = place_below(&session, Path::new("root"), Kind::Directory)?;
+    let root = root.attach(&under)?;
 
     let view = View { root };
     let mut missing = Missing::default();
-    view.add_system()?;
-    view.add_devices(&mut missing)?;
-    view.add_proc(&mut missing)?;
-    // Private temporary files first: the scope may lie below /tmp.
-    view.bind_at(&policy.temporary(), Path::new("/tmp"), NO_SETUID_NO_DEVICES)?;
-    view.bind(&policy.home(), NO_SETUID_NO_DEVICES)?;
-    view.bind(&policy.temporary(), NO_SETUID_NO_DEVICES)?;
-    for path in &policy.read {
-        view.bind(path, READ_ONLY | NO_SETUID_NO_DEVICES)?;
-    }
-    for path in policy.write.iter().chain([&policy.scope]) {
-        view.bind(path, NO_SETUID_NO_DEVICES)?;
+    view.add_system(sources.system)?;
+    view.add_devices(sources.devices, &mut missing)?;
+    view.add_proc(sources.proc_files, &mut missing)?;
+    // New for every host, because what was granted may lie below it.
+    let options = [("mode", "1777"), ("size", "512m")];
+    view.mount_at(
+        Path::new("/tmp"),
+        "tmpfs",
+        &options,
+        MountAttrFlags::MOUNT_ATTR_NODEV,
+    )?;
+    for (path, tree, flags) in sources.granted {
+        view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
+        view.pin_below_tmp(&path)?;
     }
     let protected = view.protect(policy)?;
     view.become_root()?;
     Ok(Outcome { missing, protected })
 }
 
+/// Everything that goes into the view, opened.
+struct Sources {
+    system: Vec<(PathBuf, SystemPath)>,
+    devices: Vec<(PathBuf, Tree)>,
+    proc_files: Vec<(PathBuf, Tree)>,
+    /// With their flags, in an order in which later ones may lie below earlier ones.
+    granted: Vec<(PathBuf, Tree, u64)>,
+}
+
+enum SystemPath {
+    /// `/bin` and the like are links into `/usr` on most systems.
+    Link(PathBuf),
+    Tree(Tree),
+}
+
+impl Sources {
+    fn open(policy: &SandboxPolicy) -> io::Result<Self> {
+        let existing = |names: &[&'static str]| -> io::Result<Vec<(PathBuf, Tree)>> {
+            let paths = names.iter().map(Path::new).filter(|path| path.exists());
+            paths
+                .map(|path| Ok((path.to_owned(), Tree::of_system(path)?)))
+                .collect()
+        };
+        let mut system = Vec::new();
+        for path in PROGRAMS.iter().map(Path::new).filter(|path| path.exists()) {
+            let source = match path.read_link() {
+                Ok(link) => SystemPath::Link(link),
+                Err(_) => SystemPath::Tree(Tree::of_system(path)?),
+            };
+            system.push((path.to_owned(), source));
+        }
+        for (path, tree) in existing(&READABLE)? {
+            system.push((path, SystemPath::Tree(tree)));
+        }
+        let mut granted = Vec::new();
+        for path in [policy.home(), policy.temporary()] {
+            granted.push((path.clone(), Tree::of(&path)?, 0));
+        }
+        for path in &policy.read {
+            granted.push((path.clone(), Tree::of(path)?, READ_ONLY));
+        }
+        for path in policy.write.iter().chain([&policy.scope]) {
+            granted.push((path.clone(), Tree::of(path)?, 0));
+        }
+        Ok(Sources {
+            system,
+            devices: existing(&DEVICES)?,
+            proc_files: existing(&PROC_FILES)?,
+            granted,
+        })
+    }
+}
+
 struct View {
-    root: PathBuf,
+    root: OwnedFd,
 }
 
 impl View {
-    fn inside(&self, path: &Path) -> PathBuf {
-        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    fn add(&self, path: &Path, tree: Tree, flags: u64) -> io::Result<()> {
+        let place = place_below(&self.root, path, tree.kind())?;
+        tree.with_flags(flags)?.attach(&place)?;
+        Ok(())
     }
 
-    fn add_system(&self) -> io::Result<()> {
-        for path in PROGRAMS.iter().chain(&READABLE).map(Path::new) {
-            match fs::symlink_metadata(path) {
-                // `/bin` and the like are links into `/usr` on most systems.
-                Ok(kind) if kind.is_symlink() && PROGRAMS.iter().any(|dir| path == *dir) => {
-                    symlink(fs::read_link(path)?, self.inside(path))?;
+    fn add_system(&self, paths: Vec<(PathBuf, SystemPath)>) -> io::Result<()> {
+        for (path, source) in paths {
+            match source {
+                SystemPath::Link(target) => self.link(&path, &target)?,
+                SystemPath::Tree(tree) => {
+                    self.add(&path, tree, READ_ONLY | NO_SETUID_NO_DEVICES)?;
                 }
-                Ok(_) if path.exists() => self.bind(path, READ_ONLY | NO_SETUID_NO_DEVICES)?,
-                _ => {}
             }
         }
         Ok(())
     }
 
-    fn add_devices(&self, missing: &mut Missing) -> io::Result<()> {
-        for device in DEVICES {
-            self.bind(Path::new(device), 0)?;
+    fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(());
+        };
+        let parent = place_below(&self.root, parent, Kind::Directory)?;
+        symlinkat(target, &parent, name).map_err(|error| named(error, path.display()))
+    }
+
+    fn add_devices(&self, devices: Vec<(PathBuf, Tree)>, missing: &mut Missing) -> io::Result<()> {
+        for (path, tree) in devices {
+            // Devices can be written all the same; what cannot is their mode and owner.
+            self.add(&path, tree, READ_ONLY | libc::MOUNT_ATTR_NOSUID)?;
         }
         for (name, target) in [
-            ("fd", "/proc/self/fd"),
-            ("stdin", "/proc/self/fd/0"),
-            ("stdout", "/proc/self/fd/1"),
-            ("stderr", "/proc/self/fd/2"),
-            ("ptmx", "pts/ptmx"),
+            ("/dev/fd", "/proc/self/fd"),
+            ("/dev/stdin", "/proc/self/fd/0"),
+            ("/dev/stdout", "/proc/self/fd/1"),
+            ("/dev/stderr", "/proc/self/fd/2"),
+            ("/dev/ptmx", "pts/ptmx"),
         ] {
-            symlink(target, self.inside(Path::new("/dev")).join(name))?;
+            self.link(Path::new(name), Path::new(target))?;
         }
-        let quiet = MountFlags::NOSUID | MountFlags::NOEXEC;
-        let shared_memory = self.inside(Path::new("/dev/shm"));
-        make_directory(&shared_memory)?;
-        mount(
-            "tmpfs",
-            &shared_memory,
-            "tmpfs",
-            quiet | MountFlags::NODEV,
-            c"mode=1777,size=256m",
-        )
-        .map_err(|error| named(error, "/dev/shm"))?;
-        let terminals = self.inside(Path::new("/dev/pts"));
-        make_directory(&terminals)?;
-        let options = c"newinstance,ptmxmode=0666,mode=620";
-        if let Err(error) = mount("devpts", &terminals, "devpts", quiet, options) {
-            missing.pseudo_terminals = Some(error.to_string());
-        }
+        let no_programs = MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        let options = [("mode", "1777"), ("size", "256m")];
+        let flags = no_programs | MountAttrFlags::MOUNT_ATTR_NODEV;
+        self.mount_at(Path::new("/dev/shm"), "tmpfs", &options, flags)?;
+        let options = [("ptmxmode", "0666"), ("mode", "620")];
+        let terminals = self.mount_at(Path::new("/dev/pts"), "devpts", &options, no_programs);
+        missing.pseudo_terminals = terminals.err().map(|error| error.to_string());
         Ok(())
     }
 
     /// A `/proc` of the host's own namespace. Each command mounts a fresh one over it, which the
     /// kernel allows only where one is visible already.
-    fn add_proc(&self, missing: &mut Missing) -> io::Result<()> {
-        let proc = self.inside(Path::new("/proc"));
-        make_directory(&proc)?;
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        if let Err(error) = mount("proc", &proc, "proc", flags, None) {
+    fn add_proc(&self, files: Vec<(PathBuf, Tree)>, missing: &mut Missing) -> io::Result<()> {
+        let flags = MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        if let Err(error) = self.mount_at(Path::new("/proc"), "proc", &[], flags) {
             missing.proc = Some(error.to_string());
-            for file in PROC_FILES
-                .iter()
-                .map(Path::new)
-                .filter(|file| file.exists())
-            {
-                self.bind(file, READ_ONLY)?;
+            for (path, tree) in files {
+                self.add(&path, tree, READ_ONLY)?;
             }
         }
         Ok(())
     }
 
-    fn bind(&self, path: &Path, flags: u64) -> io::Result<()> {
-        self.bind_at(path, path, flags)
+    /// Mounts a new file system, without set-user-id programs.
+    fn mount_at(
+        &self,
+        path: &Path,
+        kind: &str,
+        options: &[(&str, &str)],
+        flags: MountAttrFlags,
+    ) -> io::Result<()> {
+        let place = place_below(&self.root, path, Kind::Directory)?;
+        let flags = flags | MountAttrFlags::MOUNT_ATTR_NOSUID;
+        new_file_system(kind, options, flags)?.attach(&place)?;
+        Ok(())
     }
 
-    fn bind_at(&self, source: &Path, at: &Path, flags: u64) -> io::Result<()> {
-        let target = self.inside(at);
-        if fs::metadata(source)
-            .map_err(|error| named(error, source.display()))?
-            .is_dir()
-        {
-            make_directory(&target)?;
-        } else {
-            make_directory(target.parent().unwrap_or(&self.root))?;
-            fs::OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&target)?;
-        }
-        mount_bind_recursive(source, &target).map_err(|error| named(error, source.display()))?;
-        if flags != 0 {
-            set_mount_flags(&target, flags, true)
-                .map_err(|error| named(error, source.display()))?;
+    /// Keeps what was mounted below `/tmp` where it is: commands could otherwise move the directories
+    /// on the way to it.
+    fn pin_below_tmp(&self, path: &Path) -> io::Result<()> {
+        let tmp = Path::new("/tmp");
+        let on_the_way = path
+            .ancestors()
+            .skip(1)
+            .filter(|it| it.starts_with(tmp) && *it != tmp);
+        let mut on_the_way: Vec<&Path> = on_the_way.collect();
+        on_the_way.reverse();
+        for directory in on_the_way {
+            self.bind_onto_itself(directory, 0)?;
         }
         Ok(())
     }
@@ -176,7 +259,8 @@ impl View {
             let root = roots
                 .iter()
                 .find(|root| path.starts_with(root) && path != **root);
-            let Some(root) = root.filter(|_| is_real(path)) else {
+            // A link does not count: it could be replaced, whatever is mounted where it leads.
+            let Some(root) = root.filter(|_| open_below(&self.root, path).is_ok()) else {
                 continue;
             };
             // Each directory on the way is a mount too: it could otherwise be moved away, and another
@@ -184,41 +268,38 @@ impl View {
             let mut ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
             ancestors.retain(|ancestor| ancestor.starts_with(root) && ancestor != &root.as_path());
             for ancestor in ancestors.into_iter().rev() {
-                self.bind_onto_itself(ancestor)?;
+                self.bind_onto_itself(ancestor, 0)?;
             }
-            self.bind_onto_itself(path)?;
-            let target = self.inside(path);
-            set_mount_flags(&target, READ_ONLY | NO_SETUID_NO_DEVICES, true)
-                .map_err(|error| named(error, path.display()))?;
+            self.bind_onto_itself(path, READ_ONLY | NO_SETUID_NO_DEVICES)?;
             protected.push(path.clone());
         }
         Ok(protected)
     }
 
-    fn bind_onto_itself(&self, path: &Path) -> io::Result<()> {
-        let target = self.inside(path);
-        mount_bind_recursive(&target, &target).map_err(|error| named(error, path.display()))
+    fn bind_onto_itself(&self, path: &Path, flags: u64) -> io::Result<()> {
+        let place = open_below(&self.root, path)?;
+        Tree::of_open(&place)?.with_flags(flags)?.attach(&place)?;
+        Ok(())
     }
 
     fn become_root(&self) -> io::Result<()> {
         // Nothing more is added: the tmpfs itself becomes read-only.
-        set_mount_flags(&self.root, READ_ONLY | NO_SETUID_NO_DEVICES, false)?;
-        chdir(&self.root)?;
+        set_mount_flags(self.root.as_fd(), READ_ONLY | NO_SETUID_NO_DEVICES, false)?;
+        fchdir(&self.root)?;
         pivot_root(c".", c".").map_err(|error| named(error, "the new root"))?;
         unmount(c".", UnmountFlags::DETACH).map_err(|error| named(error, "the old root"))?;
-        Ok(chdir(c"/")?)
+        chdir(c"/")?;
+        // Only a sanity check: the view must be what programs find at the root now.
+        let (here, view) = (
+            statat(rustix::fs::CWD, "/", AtFlags::empty())?,
+            rustix::fs::fstat(&self.root)?,
+        );
+        if (here.st_dev, here.st_ino) == (view.st_dev, view.st_ino) {
+            Ok(())
+        } else {
+            Err(io::Error::other("the view did not become the root"))
+        }
     }
-}
-
-/// Whether a path exists and no part of it is a link: a link could be replaced, whatever is mounted
-/// where it leads.
-fn is_real(path: &Path) -> bool {
-    path.canonicalize().is_ok_and(|real| real == path)
-}
-
-#[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
-fn make_directory(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| named(error, path.display()))
 }
 
 /// Says which path the kernel's complaint is about.

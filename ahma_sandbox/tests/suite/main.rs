@@ -16,6 +16,7 @@ mod attacks;
 mod cells;
 mod environment;
 mod files;
+mod generations;
 mod lifecycle;
 mod limits;
 mod network;

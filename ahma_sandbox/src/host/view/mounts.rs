@@ -1,0 +1,161 @@
+//! Mounts by descriptor: what is mounted and where is decided once, when it is opened.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat2, statat};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+};
+
+use super::named;
+use crate::host::sys::set_mount_flags;
+
+/// What a place must be for something to be mounted there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Directory,
+    File,
+}
+
+/// Something that can be mounted, with what is mounted below it.
+pub(super) struct Tree {
+    mount: OwnedFd,
+    kind: Kind,
+}
+
+impl Tree {
+    /// A path of the policy: real, without links.
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        Self::of_open(&open_real(path)?).map_err(|error| named(error, path.display()))
+    }
+
+    /// A path of the system, which only its administrator could make a link.
+    pub(super) fn of_system(path: &Path) -> io::Result<Self> {
+        let open = openat2(
+            CWD,
+            path,
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::empty(),
+        );
+        Self::of_open(&open.map_err(|error| named(error, path.display()))?)
+    }
+
+    /// What a descriptor stands for.
+    pub(super) fn of_open(open: &OwnedFd) -> io::Result<Self> {
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE
+            | OpenTreeFlags::OPEN_TREE_CLOEXEC
+            | OpenTreeFlags::AT_RECURSIVE
+            | OpenTreeFlags::AT_EMPTY_PATH;
+        let mount = open_tree(open, c"", flags)?;
+        let about = statat(open, c"", AtFlags::EMPTY_PATH)?;
+        let kind = match FileType::from_raw_mode(about.st_mode) {
+            FileType::Directory => Kind::Directory,
+            _ => Kind::File,
+        };
+        Ok(Tree { mount, kind })
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Sets flags of everything in it.
+    pub(super) fn with_flags(self, flags: u64) -> io::Result<Self> {
+        if flags != 0 {
+            set_mount_flags(self.mount.as_fd(), flags, true)?;
+        }
+        Ok(self)
+    }
+
+    /// Mounts it. The descriptor returned is its root.
+    pub(super) fn attach(self, place: &OwnedFd) -> io::Result<OwnedFd> {
+        let both =
+            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+        move_mount(&self.mount, c"", place, c"", both)?;
+        Ok(self.mount)
+    }
+}
+
+/// A new file system that is mounted nowhere yet.
+pub(super) fn new_file_system(
+    kind: &str,
+    options: &[(&str, &str)],
+    flags: MountAttrFlags,
+) -> io::Result<Tree> {
+    let mount = || -> rustix::io::Result<OwnedFd> {
+        let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+        for (name, value) in options {
+            fsconfig_set_string(&context, *name, *value)?;
+        }
+        fsconfig_create(&context)?;
+        fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
+    };
+    Ok(Tree {
+        mount: mount().map_err(|error| named(error, kind))?,
+        kind: Kind::Directory,
+    })
+}
+
+/// Opens a path that must not hold a link.
+pub(super) fn open_real(path: &Path) -> io::Result<OwnedFd> {
+    let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let open = openat2(
+        CWD,
+        path,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        no_links,
+    );
+    open.map_err(|error| named(error, path.display()))
+}
+
+/// Opens a path as it is below a root, through mounts but not through links.
+pub(super) fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let inside = path.strip_prefix("/").unwrap_or(path);
+    let below = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
+    let open = openat2(
+        root,
+        inside,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        below,
+    );
+    open.map_err(|error| named(error, path.display()))
+}
+
+/// The place of a path below a root; what is missing on the way is made.
+pub(super) fn place_below(root: &OwnedFd, path: &Path, kind: Kind) -> io::Result<OwnedFd> {
+    let names: Vec<_> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        })
+        .collect();
+    let mut at = root.try_clone()?;
+    for (index, name) in names.iter().enumerate() {
+        let is_last = index + 1 == names.len();
+        let made = if is_last && kind == Kind::File {
+            make_file(&at, Path::new(name))
+        } else {
+            mkdirat(&at, *name, Mode::from_raw_mode(0o755))
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(named(error, path.display())),
+        }
+        at = open_below(&at, Path::new(name)).map_err(|error| named(error, path.display()))?;
+    }
+    Ok(at)
+}
+
+fn make_file(at: &OwnedFd, name: &Path) -> rustix::io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(0o644);
+    openat2(at, name, flags, mode, ResolveFlags::NO_SYMLINKS).map(drop)
+}

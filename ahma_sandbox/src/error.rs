@@ -137,6 +137,14 @@ pub enum ScopeError {
     /// The whole file system.
     #[error("the scope would be the whole file system")]
     Root,
+    /// The server's own private directories would be in reach of commands.
+    #[error("the private directory {session} would lie in {granted}, which commands can write")]
+    HoldsSession {
+        /// The private directory.
+        session: PathBuf,
+        /// The scope, or a path granted for writing.
+        granted: PathBuf,
+    },
     /// The whole home directory, or something around it.
     #[error("the scope {0} holds your whole home directory")]
     Home(PathBuf),
@@ -148,6 +156,9 @@ impl ScopeError {
         match self {
             ScopeError::Unusable { .. } | ScopeError::NotADirectory(_) => {
                 "name an existing directory"
+            }
+            ScopeError::HoldsSession { .. } => {
+                "set TMPDIR to a directory outside of what commands can write"
             }
             ScopeError::Root | ScopeError::Home(_) => {
                 "start in the directory of a project, or name one; commands could read and change \

@@ -37,12 +37,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// The largest number noted; 0 when none was.
+    /// The largest number noted; 0 when none was. When it cannot be read, none may be run again.
     pub(crate) fn last(&self) -> u64 {
         let mut bytes = [0; 8];
         match rustix::io::pread(&self.file, &mut bytes, 0) {
+            Ok(0) => 0,
             Ok(8) => u64::from_le_bytes(bytes),
-            _ => 0,
+            _ => u64::MAX,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::command::{CommandRequest, Exit, Input, Unfinished};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::policy::{Layer, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
-use crate::scope::DirectoryIdentity;
+use crate::scope::{DirectoryIdentity, check_session};
 use crate::seatbelt::{SeatbeltProfile, seatbelt_profile};
 
 /// The argument that makes a program a sandbox host on Linux.
@@ -67,6 +67,7 @@ impl Sandbox {
 
     async fn start_by_launcher(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
+        check_session(policy)?;
         let confined = !policy.without.contains(&Layer::Seatbelt);
         let launcher = confined.then(|| (self.launcher.clone(), seatbelt_profile(policy)));
         if let Some((launcher, profile)) = &launcher {

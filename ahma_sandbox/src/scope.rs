@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ScopeError;
+use crate::policy::SandboxPolicy;
 
 /// How wide a scope may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,22 @@ pub fn checked_scope(
         return Err(ScopeError::Home(real));
     }
     Ok(real)
+}
+
+/// Makes sure that commands cannot write to the private directories other than as they are meant to:
+/// what they could move or link there would be trusted by the next host.
+pub(crate) fn check_session(policy: &SandboxPolicy) -> Result<(), ScopeError> {
+    let session = policy.session.canonicalize();
+    let session = session.unwrap_or_else(|_| policy.session.clone());
+    let mut granted = policy.write.iter().chain([&policy.scope]);
+    match granted.find(|granted| session.starts_with(granted)) {
+        // An operator who grants everything has said so.
+        Some(granted) if granted.parent().is_some() => Err(ScopeError::HoldsSession {
+            session,
+            granted: granted.clone(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Which directory a path named at some moment.

@@ -6,13 +6,15 @@
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
 const PREFIX: &str = "ahma-";
 const LOCK: &str = "lock";
+/// What the lock of a session holds, so that nothing else is taken for one.
+const MARK: &[u8; 17] = b"ahma_mcp session\n";
 
 /// A directory that lives as long as this value.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl SessionDirectory {
             Mode::RUSR | Mode::WUSR,
         )?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        rustix::io::write(&lock, MARK)?;
         for directory in ["home", "tmp", "home/.cache", "home/.config", "home/.run"] {
             fs::DirBuilder::new()
                 .mode(0o700)
@@ -70,12 +73,10 @@ impl SessionDirectory {
         )]
         for entry in fs::read_dir(base)? {
             let path = entry?.path();
-            let is_ours = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(|name| name.starts_with(PREFIX))
-                && fs::symlink_metadata(&path).is_ok_and(|kind| kind.is_dir() && kind.uid() == me);
-            if is_ours && is_abandoned(&path) && fs::remove_dir_all(&path).is_ok() {
+            let is_ours = fs::symlink_metadata(&path).is_ok_and(|about| {
+                about.is_dir() && about.uid() == me && about.mode() & 0o777 == 0o700
+            });
+            if is_ours && has_our_name(&path) && is_abandoned(&path) && remove(&path).is_ok() {
                 removed += 1;
             }
         }
@@ -85,15 +86,54 @@ impl SessionDirectory {
 
 impl Drop for SessionDirectory {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = remove(&self.path);
     }
 }
 
+/// `ahma-` and sixteen hexadecimal digits, as made above; with a dot while it is not finished.
+fn has_our_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.map(|name| name.strip_prefix('.').unwrap_or(name));
+    let digits = name.and_then(|name| name.strip_prefix(PREFIX));
+    digits.is_some_and(|digits| {
+        digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+/// Whether its lock is ours and nobody holds it.
 fn is_abandoned(session: &Path) -> bool {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    match open(session.join(LOCK), flags, Mode::empty()) {
-        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
-        Err(_) => false,
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let Ok(lock) = open(session.join(LOCK), flags, Mode::empty()) else {
+        return false;
+    };
+    let mut mark = [0; MARK.len()];
+    let marked = rustix::io::read(&lock, &mut mark) == Ok(MARK.len()) && mark == *MARK;
+    marked && flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Removes a directory, also when commands left directories in it that cannot be written.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_writable(path);
+            fs::remove_dir_all(path)
+        }
+        done => done,
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "runs before the server serves, or when it ends"
+)]
+fn make_writable(directory: &Path) {
+    let all = fs::Permissions::from_mode(0o700);
+    let _ = fs::set_permissions(directory, all);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        // Links are not followed: what they lead to is not ours to change.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            make_writable(&entry.path());
+        }
     }
 }
 
@@ -121,17 +161,64 @@ mod tests {
         assert!(!path.exists());
     }
 
+    /// A session whose server was killed.
+    fn abandoned(base: &Path) -> PathBuf {
+        let session = SessionDirectory::create(base).unwrap();
+        let copy = base.join("ahma-0123456789abcdef");
+        fs::DirBuilder::new().mode(0o700).create(&copy).unwrap();
+        fs::copy(session.path().join(LOCK), copy.join(LOCK)).unwrap();
+        copy
+    }
+
     #[test]
     fn only_what_nobody_holds_any_more_is_swept() {
         let base = tempfile::tempdir().unwrap();
         let alive = SessionDirectory::create(base.path()).unwrap();
-        let dead = base.path().join("ahma-dead");
-        fs::create_dir_all(dead.join("home")).unwrap();
-        fs::write(dead.join(LOCK), "").unwrap();
-        let unrelated = base.path().join("ahma-unrelated");
-        fs::create_dir(&unrelated).unwrap();
+        let dead = abandoned(base.path());
         assert_eq!(SessionDirectory::sweep(base.path()).unwrap(), 1);
         assert!(!dead.exists());
-        assert!(alive.path().exists() && unrelated.exists());
+        assert!(alive.path().exists());
+    }
+
+    #[test]
+    fn what_only_looks_like_a_session_stays() {
+        let base = tempfile::tempdir().unwrap();
+        let dead = abandoned(base.path());
+        let lock = fs::read(dead.join(LOCK)).unwrap();
+        for (name, mode, lock) in [
+            ("ahma-notes", 0o700, lock.clone()),
+            ("ahma-0123456789abcdeg", 0o700, lock.clone()),
+            ("ahma-1123456789abcdef", 0o755, lock),
+            ("ahma-2123456789abcdef", 0o700, Vec::new()),
+            ("ahma-3123456789abcdef", 0o700, b"my own".to_vec()),
+        ] {
+            let path = base.path().join(name);
+            fs::DirBuilder::new().mode(mode).create(&path).unwrap();
+            fs::write(path.join(LOCK), lock).unwrap();
+            fs::write(path.join("thesis.txt"), "x").unwrap();
+        }
+        assert_eq!(SessionDirectory::sweep(base.path()).unwrap(), 1);
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 5);
+    }
+
+    #[test]
+    fn directories_that_cannot_be_written_are_removed_too() {
+        let base = tempfile::tempdir().unwrap();
+        let session = SessionDirectory::create(base.path()).unwrap();
+        let locked = session.path().join("home/go/pkg");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(locked.join("f"), "x").unwrap();
+        let outside = base.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, locked.join("link")).unwrap();
+        for path in [&locked, &outside] {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o500)).unwrap();
+        }
+        make_writable(session.path());
+        assert_eq!(fs::metadata(&locked).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&outside).unwrap().mode() & 0o777, 0o500);
+        let path = session.path().to_owned();
+        drop(session);
+        assert!(!path.exists());
     }
 }

@@ -17,7 +17,7 @@ pub(crate) const PROGRAMS: [&str; 8] = [
 
 /// Files and directories that are only read. Missing ones are skipped.
 #[cfg(target_os = "linux")]
-pub(crate) const READABLE: [&str; 35] = [
+pub(crate) const READABLE: [&str; 40] = [
     "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/ld.so.conf.d",
@@ -27,9 +27,14 @@ pub(crate) const READABLE: [&str; 35] = [
     "/etc/nsswitch.conf",
     "/etc/localtime",
     "/etc/timezone",
-    "/etc/ssl",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
     "/etc/ca-certificates",
-    "/etc/pki",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/pki/ca-trust/extracted",
     "/etc/alternatives",
     "/etc/resolv.conf",
     "/etc/hosts",

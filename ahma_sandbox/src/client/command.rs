@@ -74,6 +74,7 @@ pub struct RunningCommand {
     gone: oneshot::Receiver<()>,
     exit: Option<Result<Exit, Unfinished>>,
     is_gone: bool,
+    is_sent: bool,
 }
 
 impl RunningCommand {
@@ -92,6 +93,7 @@ impl RunningCommand {
             gone,
             exit: None,
             is_gone: false,
+            is_sent: false,
         })
     }
 
@@ -123,17 +125,21 @@ impl RunningCommand {
 
     /// Asks every process of the command to end (SIGTERM).
     pub fn terminate(&self) {
-        let _ = self.host.connection.try_send(&ToHost::Terminate(self.id));
+        self.host.tell(ToHost::Terminate(self.id));
     }
 
     /// Ends every process of the command (SIGKILL). Does nothing when none is left.
     pub fn kill(&mut self) {
         // Not waiting any more means that the news has come, or that the host is gone.
         self.is_gone |= self.gone.try_recv() != Err(TryRecvError::Empty);
-        if self.is_gone {
-            return;
+        if !self.is_gone {
+            self.host.tell(ToHost::Kill(self.id));
         }
-        let _ = self.host.connection.try_send(&ToHost::Kill(self.id));
+    }
+
+    /// From now on the host may have heard of it.
+    pub(super) fn was_sent(&mut self) {
+        self.is_sent = true;
     }
 }
 
@@ -144,6 +150,10 @@ pub fn enlarge_pipe(output: &pipe::Receiver, bytes: usize) -> io::Result<()> {
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
-        self.kill();
+        if self.is_sent {
+            self.kill();
+        } else {
+            self.host.forget(self.id);
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::command::{RunningCommand, into_wire, open_input};
@@ -112,29 +113,36 @@ impl SandboxHost {
 
         let (exited, exit) = oneshot::channel();
         let (gone, end) = oneshot::channel();
+        // Everything that can fail comes before the request: what was sent runs.
+        let mut command = RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
+            .map_err(SpawnError::Resources)?;
         let waiting = Waiting {
             exited: Some(exited),
             gone,
         };
         self.shared.expect(id, waiting)?;
         let fds = [input.as_fd(), writing.as_fd()];
-        self.shared
-            .connection
-            .send(&message, &fds)
-            .await
-            .map_err(|error| {
-                self.shared.forget(id);
-                if error.kind() == io::ErrorKind::InvalidInput {
-                    return SpawnError::BadRequest(error.to_string());
-                }
+        match self.shared.connection.send(&message, &fds).await {
+            Ok(()) => {
+                command.was_sent();
+                Ok(command)
+            }
+            Err(error) => Err(self.not_sent(error)),
+        }
+    }
+
+    fn not_sent(&self, error: io::Error) -> SpawnError {
+        match error.kind() {
+            io::ErrorKind::InvalidInput => SpawnError::BadRequest(error.to_string()),
+            io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::NotConnected => {
                 // Known at once, and not only when the reading task gets there.
                 self.shared.is_over();
                 SpawnError::HostGone
-            })?;
-        // The host has its own copies now; ours would keep the output open.
-        drop((input, writing));
-        RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
-            .map_err(SpawnError::Resources)
+            }
+            _ => SpawnError::Resources(error),
+        }
     }
 }
 
@@ -206,6 +214,16 @@ impl Shared {
         Ok(())
     }
 
+    /// Sends a message that must not get lost. When the host does not keep up it is sent later.
+    pub(super) fn tell(self: &Arc<Self>, message: ToHost) {
+        let sent = self.connection.try_send(&message);
+        let full = sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        if let (true, Ok(runtime)) = (full, Handle::try_current()) {
+            let shared = Arc::clone(self);
+            runtime.spawn(async move { shared.connection.send(&message, &[]).await });
+        }
+    }
+
     /// Everyone who waits learns that the host is gone, and whether it had looked at their command.
     fn is_over(&self) {
         let waiting = self.commands().take();
@@ -220,7 +238,7 @@ impl Shared {
         }
     }
 
-    fn forget(&self, id: u64) {
+    pub(super) fn forget(&self, id: u64) {
         if let Some(commands) = self.commands().as_mut() {
             commands.remove(&id);
         }

@@ -15,7 +15,7 @@ use super::host::SandboxHost;
 use crate::error::StartError;
 use crate::host::HOST_ARGUMENT;
 use crate::policy::SandboxPolicy;
-use crate::scope::DirectoryIdentity;
+use crate::scope::{DirectoryIdentity, check_session};
 use crate::socket;
 
 /// Starts sandbox hosts. They end with it.
@@ -62,6 +62,7 @@ impl Sandbox {
     /// Starts a host for a policy and waits until it is confined.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
+        check_session(policy)?;
         let (reply, answer) = oneshot::channel();
         let ended = || StartError::Host(io::Error::other("the thread that starts hosts has ended"));
         self.requests
@@ -93,7 +94,10 @@ fn run(program: &PathBuf, work: &mpsc::Receiver<Request>) {
             }
             Request::Reap(pid) => {
                 if let Some(index) = hosts.iter().position(|host| host.id() == pid) {
-                    let _ = hosts.swap_remove(index).wait();
+                    let mut host = hosts.swap_remove(index);
+                    // It has closed the connection, or talks nonsense; nothing keeps it alive.
+                    let _ = host.kill();
+                    let _ = host.wait();
                 }
             }
         }

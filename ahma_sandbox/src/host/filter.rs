@@ -135,6 +135,10 @@ fn rules(cover: Cover) -> Result<Rules, seccompiler::BackendError> {
         rules.insert(libc::SYS_clone, making);
     }
     rules.insert(libc::SYS_socket, refused_sockets(cover)?);
+    // Pairs of other families do not exist; asking for one would only load code into the kernel.
+    let local = u64::try_from(libc::AF_UNIX).unwrap_or_default();
+    let not_local = rule(0, SeccompCmpOp::Ne, local)?;
+    rules.insert(libc::SYS_socketpair, vec![not_local]);
     Ok(rules)
 }
 

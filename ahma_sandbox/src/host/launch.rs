@@ -12,7 +12,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use rustix::process::{Pid, Resource, Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Resource, Signal, getrlimit, set_parent_process_death_signal};
 
 use super::sys::{self, Forked};
 use crate::error::LaunchStep;
@@ -142,19 +142,37 @@ pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
         (Resource::Fsize, limits.file_bytes),
     ];
     all.extend(limits.memory_bytes.map(|bytes| (Resource::As, bytes)));
-    all.extend(
-        limits
-            .processes
-            .map(|most| (Resource::Nproc, u64::from(most))),
-    );
+    let processes = limits.processes.map(u64::from);
+    all.extend(processes.map(|most| (Resource::Nproc, most)));
+    // What the operator allows less of stays at that; nobody may raise it.
+    for (resource, most) in &mut all {
+        *most = getrlimit(*resource).maximum.unwrap_or(u64::MAX).min(*most);
+    }
     all
 }
 
 /// The largest process number of a command's namespace, as the kernel's own setting wants it.
+///
+/// None on kernels that have one number for the whole machine, which a server that runs as root would
+/// change; there the resource limit is what holds.
 pub(super) fn pid_max(limits: Limits) -> Option<String> {
     // Numbers below 300 are given out once and then kept for the kernel's own use.
     const RESERVED: u32 = 301;
-    limits.processes.map(|most| (most + RESERVED).to_string())
+    let release = rustix::system::uname();
+    let most = limits.processes?;
+    has_pid_max_per_namespace(&release.release().to_string_lossy())
+        .then(|| (most + RESERVED).to_string())
+}
+
+/// Since Linux 6.14.
+fn has_pid_max_per_namespace(release: &str) -> bool {
+    let mut numbers = release
+        .split(|it: char| !it.is_ascii_digit())
+        .map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (6, 14),
+        _ => false,
+    }
 }
 
 /// Where a program may be: its own path, or every directory of the command's PATH.
@@ -179,4 +197,28 @@ pub(super) fn candidates(request: &RunRequest) -> Vec<CString> {
 /// The raw numbers of descriptors that must stay open.
 fn numbers(fds: &[BorrowedFd<'_>]) -> Vec<i32> {
     fds.iter().map(AsRawFd::as_raw_fd).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_kernels_keep_their_one_pid_max() {
+        for (release, per_namespace) in [
+            ("6.18.0-1-amd64", true),
+            ("6.14", true),
+            ("7.0.1", true),
+            ("6.13.9", false),
+            ("5.15.0-91-generic", false),
+            ("odd", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                has_pid_max_per_namespace(release),
+                per_namespace,
+                "{release}"
+            );
+        }
+    }
 }

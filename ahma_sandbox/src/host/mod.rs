@@ -23,7 +23,10 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, waitpid};
+use rustix::process::{
+    Resource, Rlimit, Signal, WaitOptions, getrlimit, set_parent_process_death_signal, setrlimit,
+    waitpid,
+};
 
 use self::launch::Launcher;
 use self::namespaces::Owner;
@@ -56,6 +59,8 @@ fn run() -> io::Result<Infallible> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let server = take_connection()?;
     let signals = Signals::block_all()?;
+    // Two for every command that runs.
+    allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
     let (policy, ledger) = match read_policy(&server) {
@@ -189,6 +194,16 @@ fn in_namespaces(
             sys::exit_now(1)
         }
     }
+}
+
+/// Raises the limit of open files to what the operator allows.
+fn allow_many_descriptors() {
+    let allowed = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: allowed.maximum,
+        maximum: allowed.maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 fn is_refusal(error: &io::Error) -> bool {

@@ -22,31 +22,11 @@ pub(super) fn serve(launcher: &Launcher, ledger: Ledger, signals: &Signals) -> i
         starter: launcher.starter(),
         ledger,
     };
-    let mut buffer = Vec::new();
-    loop {
-        let mut ready = [
-            PollFd::new(&launcher.server, PollFlags::IN),
-            PollFd::new(&child_ended, PollFlags::IN),
-        ];
-        match poll(&mut ready, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let [server, children] = ready.map(|fd| !fd.revents().is_empty());
-        if children {
-            drain(&child_ended);
-            host.reap(WaitOptions::NOHANG);
-        }
-        if server {
-            match socket::receive(launcher.server.as_fd(), &mut buffer)? {
-                Received::Packet(bytes, fds) => host.handle(&bytes, fds),
-                Received::Closed => break,
-            }
-        }
-    }
+    let served = host.serve(&child_ended);
+    // Whatever happened: the words of commands must not go while a cell still reads them.
     host.starter.end_all(launcher);
     host.reap(WaitOptions::empty());
-    Ok(())
+    served
 }
 
 fn drain(signals: &OwnedFd) {
@@ -61,6 +41,32 @@ struct Host<'l> {
 }
 
 impl Host<'_> {
+    fn serve(&mut self, child_ended: &OwnedFd) -> io::Result<()> {
+        let server = &self.launcher.server;
+        let mut buffer = Vec::new();
+        loop {
+            let mut ready = [
+                PollFd::new(server, PollFlags::IN),
+                PollFd::new(child_ended, PollFlags::IN),
+            ];
+            match poll(&mut ready, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let [message, children] = ready.map(|fd| !fd.revents().is_empty());
+            if children {
+                drain(child_ended);
+                self.reap(WaitOptions::NOHANG);
+            }
+            if message {
+                match socket::receive(server.as_fd(), &mut buffer)? {
+                    Received::Packet(bytes, fds) => self.handle(&bytes, fds),
+                    Received::Closed => return Ok(()),
+                }
+            }
+        }
+    }
+
     fn handle(&mut self, bytes: &[u8], fds: Vec<OwnedFd>) {
         let launcher = self.launcher;
         match ToHost::decode(bytes) {

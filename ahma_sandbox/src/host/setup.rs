@@ -13,7 +13,7 @@ use super::ruleset::{self, Surroundings};
 use super::sys;
 use super::view::{self, ViewError};
 use crate::error::{SetupFailure, SetupStep};
-use crate::policy::{Layer, SandboxPolicy};
+use crate::policy::{Layer, Network, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
 
 /// A host that is ready to be confined.
@@ -175,8 +175,17 @@ fn landlock_report(abi: u32, in_view: bool, policy: &SandboxPolicy) -> LayerRepo
     if abi < 3 && policy.without.contains(&Layer::Seccomp) {
         gaps.push("files outside the scope can be emptied");
     }
+    if abi < 3 && !in_view {
+        gaps.push("files of the operator that can be read can be emptied");
+    }
     if abi < 6 && !in_view {
         gaps.push("commands can signal the operator's other processes");
+    }
+    if abi < 6 && in_view && policy.network == Network::On {
+        gaps.push("commands can use abstract sockets of other programs");
+    }
+    if abi < 9 && in_view && !policy.read.is_empty() {
+        gaps.push("commands can use sockets in directories that are granted for reading");
     }
     match gaps.as_slice() {
         [] => LayerReport::enforced(Layer::Landlock),

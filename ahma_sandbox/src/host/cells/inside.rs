@@ -21,6 +21,8 @@ use crate::wire;
 
 /// How long a cell stays free before it asks itself whether it is needed.
 const IDLE_SECONDS: i64 = 2;
+/// Ended processes that are collected before signals are looked at again.
+const MOST_AT_ONCE: u32 = 64;
 /// Exit code of a process that could not even be confined; the cell is of no use then.
 const UNCONFINED: i32 = 1;
 /// Exit code of a process that could not become its command.
@@ -59,17 +61,14 @@ fn prepare(cell: &Shared) -> Result<(), Failure> {
     match raw::mount_proc() {
         // Where the machine's own /proc is partly hidden the kernel allows no other; the view has
         // single files of it instead.
-        Ok(_) | Err(libc::EPERM) => {}
-        Err(errno) => {
-            let step = LaunchStep::Proc;
-            return Err(Failure { step, errno });
-        }
-    }
+        Err(libc::EPERM) => return Ok(()),
+        mounted => mounted.at(LaunchStep::Proc)?,
+    };
     if !cell.common.pid_max.is_empty() {
-        // Older kernels have one number for the whole machine and refuse; there the resource limit is
-        // what holds.
         let _ = raw::write_file(c"/proc/sys/kernel/pid_max", &cell.common.pid_max);
     }
+    // Landlock refuses to write there anyway; modes and owners it does not see.
+    raw::make_proc_read_only().at(LaunchStep::Proc)?;
     Ok(())
 }
 
@@ -90,7 +89,8 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
     let mut reported = false;
     let mut may_be_surplus = true;
     loop {
-        let (ended, empty) = reap(main);
+        let (ended, left) = reap(main);
+        let empty = left == Left::Nothing;
         let command = cell.command();
         let id = command.unwrap_or_default();
         if let Some(status) = ended {
@@ -117,9 +117,13 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
             return Ok(());
         }
         // A free cell waits for a while only; one with a command as long as it takes.
-        let waits = may_be_surplus && command.is_none();
-        let patience = waits.then_some(IDLE_SECONDS);
+        let is_idle = may_be_surplus && command.is_none();
+        let patience = match left {
+            Left::MoreToCollect => Some(0),
+            _ => is_idle.then_some(IDLE_SECONDS),
+        };
         match raw::next_signal(patience) {
+            Err(libc::EAGAIN) if left == Left::MoreToCollect => {}
             Err(libc::EAGAIN) if cell.give_up() => raw::exit(0),
             Err(libc::EAGAIN) => may_be_surplus = false,
             Ok(signal) if signal == TERMINATE.as_raw() as usize && cell.is_to_terminate() => {
@@ -134,18 +138,32 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
     }
 }
 
-/// Collects ended children: the main one's status if it was among them, and whether none is left.
-fn reap(main: usize) -> (Option<i32>, bool) {
+/// What is left in the cell after ended processes were collected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Running,
+    /// There may be more that have ended; signals come first.
+    MoreToCollect,
+}
+
+/// Collects ended children: the main one's status if it was among them, and what is left. Not more
+/// than some at a time: processes that come and go without end must not keep signals from being heard.
+fn reap(main: usize) -> (Option<i32>, Left) {
     let mut ended = None;
-    loop {
+    for _ in 0..MOST_AT_ONCE {
         let mut status = 0;
         match raw::wait_without_blocking(&mut status) {
-            Ok(0) => return (ended, false),
-            Ok(pid) if pid == main => ended = Some(status),
+            Ok(0) => return (ended, Left::Running),
+            // A process that asks to be traced is reported when it stops, too.
+            Ok(pid) if pid == main && (libc::WIFEXITED(status) || libc::WIFSIGNALED(status)) => {
+                ended = Some(status);
+            }
             Ok(_) | Err(libc::EINTR) => {}
-            Err(_) => return (ended, true),
+            Err(_) => return (ended, Left::Nothing),
         }
     }
+    (ended, Left::MoreToCollect)
 }
 
 /// Closes the host's copies of the command's input and output, in the table they share.
@@ -159,8 +177,13 @@ pub(super) fn close_stdio(cell: &Shared) {
 }
 
 fn tell(cell: &Shared, message: [u8; wire::HEADER]) {
-    // When the server is gone the host ends, and this process with it.
-    let _ = raw::send(cell.common.server, &socket::inline_packet(message));
+    let packet = socket::inline_packet(message);
+    // When the server is gone the host ends, and this process with it. A lack of memory passes.
+    while let Err(libc::EINTR | libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM) =
+        raw::send(cell.common.server, &packet)
+    {
+        raw::let_others_run();
+    }
 }
 
 /// Whether the process ended because it could not be confined.

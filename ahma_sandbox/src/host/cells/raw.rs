@@ -143,6 +143,18 @@ pub(super) fn mount_proc() -> Outcome {
     unsafe { call(libc::SYS_mount, [name, place, name, flags, 0, 0]) }
 }
 
+pub(super) fn make_proc_read_only() -> Outcome {
+    let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY;
+    let flags = (flags | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC) as usize;
+    let place = c"/proc".as_ptr() as usize;
+    // SAFETY: a valid string; a remount needs no source, type or data.
+    unsafe { call(libc::SYS_mount, [0, place, 0, flags, 0, 0]) }
+}
+
+pub(super) fn let_others_run() {
+    let _ = call_with_numbers(libc::SYS_sched_yield, [0; 6]);
+}
+
 /// Writes to an existing file.
 pub(super) fn write_file(path: &CStr, bytes: &[u8]) -> Outcome {
     let at = libc::AT_FDCWD as usize;

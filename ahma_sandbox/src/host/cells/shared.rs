@@ -1,12 +1,12 @@
 //! What the host and the processes of a cell tell each other, in memory they share.
 //!
 //! Only atomics: several processes look at it at the same time. Each field has one writer at a time;
-//! `taken` says whose turn it is.
+//! `state` says whose turn it is.
 
 use std::ffi::c_char;
 use std::os::fd::RawFd;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::error::LaunchStep;
 
@@ -25,6 +25,12 @@ pub(super) struct Common {
     pub(super) kept_free: u32,
 }
 
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const GIVEN_UP: u32 = 2;
+/// No command has this number.
+const NOBODY: u64 = 0;
+
 /// One cell.
 pub(super) struct Shared {
     pub(super) common: &'static Common,
@@ -32,10 +38,9 @@ pub(super) struct Shared {
     pub(super) init_stack: usize,
     pub(super) command_stack: usize,
 
-    /// Set by the host when it gives the cell a command, unset by the init when nothing is left of it.
-    taken: AtomicBool,
-    /// Whether the init took the cell for itself, to end it.
-    given_up: AtomicBool,
+    /// `TAKEN` by the host when it gives the cell a command, `FREE` again by the init when nothing is
+    /// left of it; `GIVEN_UP` by the init when it ends.
+    state: AtomicU32,
     /// 1 from when the command may start until it is gone. What the waiting process sleeps on.
     pub(super) go: AtomicU32,
     id: AtomicU64,
@@ -69,8 +74,7 @@ impl Shared {
             common,
             init_stack,
             command_stack,
-            taken: AtomicBool::new(false),
-            given_up: AtomicBool::new(false),
+            state: AtomicU32::new(FREE),
             go: AtomicU32::new(0),
             id: AtomicU64::new(0),
             terminate: AtomicU64::new(0),
@@ -88,39 +92,39 @@ impl Shared {
 
     /// The command in the cell, if there is one.
     pub(super) fn command(&self) -> Option<u64> {
-        let taken = self.taken.load(Ordering::Acquire) && !self.given_up.load(Ordering::Acquire);
+        let taken = self.state.load(Ordering::Acquire) == TAKEN;
         taken.then(|| self.id.load(Ordering::Acquire))
     }
 
     /// Host: makes the cell a command's, if it is free. Its words and descriptors follow, then `go`.
     pub(super) fn take(&self, id: u64) -> bool {
-        if self.taken.load(Ordering::Acquire) {
+        if self.state.load(Ordering::Acquire) != FREE {
             return false;
         }
-        // The number first: a signal meant for the last command may still be on its way.
-        self.id.store(id, Ordering::Release);
-        self.turn(false, true)
+        // A signal meant for the last command may still be on its way; it must find no number to fit.
+        self.terminate.store(NOBODY, Ordering::Release);
+        self.kill.store(NOBODY, Ordering::Release);
+        let taken = self.turn(FREE, TAKEN);
+        if taken {
+            self.id.store(id, Ordering::Release);
+        }
+        taken
     }
 
     /// Init: gives the cell up if it is free and more are than are needed. Nobody takes it then.
     pub(super) fn give_up(&self) -> bool {
         let common = self.common;
-        let given_up =
-            common.free.load(Ordering::Acquire) > common.kept_free && self.turn(false, true);
-        if given_up {
-            self.given_up.store(true, Ordering::Release);
-        }
-        given_up
+        common.free.load(Ordering::Acquire) > common.kept_free && self.turn(FREE, GIVEN_UP)
     }
 
-    fn turn(&self, from: bool, to: bool) -> bool {
+    fn turn(&self, from: u32, to: u32) -> bool {
         let (order, fail) = (Ordering::AcqRel, Ordering::Acquire);
-        let turned = self.taken.compare_exchange(from, to, order, fail).is_ok();
-        if turned && to {
-            self.common.free.fetch_sub(1, order);
-        } else if turned {
-            self.common.free.fetch_add(1, order);
-        }
+        let turned = self.state.compare_exchange(from, to, order, fail).is_ok();
+        match (turned, from, to) {
+            (true, FREE, _) => self.common.free.fetch_sub(1, order),
+            (true, _, FREE) => self.common.free.fetch_add(1, order),
+            _ => 0,
+        };
         turned
     }
 
@@ -132,17 +136,15 @@ impl Shared {
 
     /// Init: the next command may come. Only after the end of the last one has been reported.
     pub(super) fn release(&self) {
-        self.turn(true, false);
+        self.turn(TAKEN, FREE);
     }
 
-    /// Host: back to the beginning, for a new init. The old one has been reaped.
+    /// Host: back to the beginning, for a new init. The old one has been reaped. It is counted as free
+    /// when the new one has been started.
     pub(super) fn reset(&self) {
         self.clear();
-        // Whether it was free or not, it does not count any more.
-        if !self.turn(false, true) {
-            self.given_up.store(false, Ordering::Relaxed);
-        }
-        self.taken.store(false, Ordering::Release);
+        self.turn(FREE, GIVEN_UP);
+        self.state.store(FREE, Ordering::Release);
     }
 
     /// Host: says which command the signal that follows is meant for. By the time it arrives there may

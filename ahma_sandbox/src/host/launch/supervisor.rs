@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount};
+use rustix::mount::{MountFlags, mount, mount_remount};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, wait};
 use rustix::thread::UnshareFlags;
@@ -35,8 +35,7 @@ pub(super) fn run(launcher: &Launcher, job: &Job) {
 fn start(launcher: &Launcher, job: &Job) -> Result<Pid, Failure> {
     if launcher.pid_namespaces {
         die_with_parent(Signal::KILL).at(LaunchStep::Supervisor)?;
-        fresh_proc().at(LaunchStep::Proc)?;
-        limit_processes(launcher.limits);
+        fresh_proc(launcher.limits).at(LaunchStep::Proc)?;
     } else {
         // The signal, not death: somebody has to end the tree.
         die_with_parent(KILL_TREE).at(LaunchStep::Supervisor)?;
@@ -60,20 +59,23 @@ fn start(launcher: &Launcher, job: &Job) -> Result<Pid, Failure> {
 }
 
 /// A `/proc` that shows only the command's own processes.
-fn fresh_proc() -> io::Result<()> {
+fn fresh_proc(limits: Limits) -> io::Result<()> {
     sys::unshare(UnshareFlags::NEWNS)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     match mount("proc", "/proc", "proc", flags, None) {
         // Where the machine's own /proc is partly hidden the kernel allows no other; the view has
         // single files of it instead.
-        Err(Errno::PERM) => Ok(()),
-        other => Ok(other?),
+        Err(Errno::PERM) => return Ok(()),
+        mounted => mounted?,
     }
+    limit_processes(limits);
+    // Landlock refuses to write there anyway; modes and owners it does not see.
+    let read_only = flags | MountFlags::RDONLY | MountFlags::BIND;
+    Ok(mount_remount("/proc", read_only, "")?)
 }
 
 /// Bounds the processes and threads of this pid namespace, root's too, for whom the resource limit
-/// does not count. Older kernels have one number for the whole machine and refuse; there the resource
-/// limit is what holds.
+/// does not count.
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
 fn limit_processes(limits: Limits) {
     if let Some(most) = pid_max(limits) {
@@ -116,7 +118,7 @@ fn reap(launcher: &Launcher, id: u64, main: Pid) -> bool {
     let last = loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
-                if pid == main {
+                if pid == main && (status.exited() || status.signaled()) {
                     ended = Some(status.as_raw());
                 }
             }

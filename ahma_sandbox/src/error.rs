@@ -18,6 +18,9 @@ pub enum StartError {
     /// The host process could not be started, or ended before it was ready.
     #[error("the sandbox host cannot be started: {0}")]
     Host(#[source] io::Error),
+    /// A host enforces less than the one before it.
+    #[error("the sandbox has become weaker: {0} cannot be enforced any more")]
+    Weaker(String),
     /// The host could not confine itself.
     #[error("the sandbox cannot be set up: {0}")]
     Setup(SetupFailure),
@@ -32,6 +35,7 @@ impl StartError {
             StartError::Host(_) => {
                 "check that the program is intact and may be executed".to_owned()
             }
+            StartError::Weaker(_) => "restart the server to accept what is left".to_owned(),
             StartError::Setup(failure) => failure.hint().to_owned(),
         }
     }

@@ -55,7 +55,10 @@ mod wire;
 mod macos;
 
 #[cfg(target_os = "linux")]
-pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe, protect_this_process};
+pub use client::{
+    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,
+    protect_this_process,
+};
 pub use command::{CommandRequest, Exit, Input, Unfinished};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
@@ -63,8 +66,8 @@ pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, Sta
 pub use host::{HOST_ARGUMENT, become_host_if_asked};
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
-    HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, become_host_if_asked, enlarge_pipe,
-    protect_this_process,
+    HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
+    become_host_if_asked, enlarge_pipe, protect_this_process,
 };
 pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy};
 pub use probe::probe;

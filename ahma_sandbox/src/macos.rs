@@ -38,6 +38,9 @@ pub fn protect_this_process() -> io::Result<()> {
     Ok(())
 }
 
+/// The limit is the operator's.
+pub fn allow_many_descriptors() {}
+
 /// Pipes grow by themselves.
 pub fn enlarge_pipe(_output: &pipe::Receiver, _bytes: usize) -> io::Result<()> {
     Ok(())

@@ -39,6 +39,17 @@ impl SandboxReport {
     }
 }
 
+impl SandboxReport {
+    /// Layers that `other` enforces and this does not.
+    pub fn lacks(&self, other: &SandboxReport) -> Vec<Layer> {
+        let enforced = other.layers.iter().filter(|report| report.enforced);
+        enforced
+            .map(|report| report.layer)
+            .filter(|layer| !self.enforces(*layer))
+            .collect()
+    }
+}
+
 impl LayerReport {
     pub(crate) fn enforced(layer: Layer) -> Self {
         LayerReport {

@@ -1,7 +1,7 @@
 //! `--mode stdio`: the life of a server, from its settings to its last operation.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ahma_sandbox::{
-    Layer, Sandbox, SandboxPolicy, SessionDirectory, StartError, command_environment,
-    protect_this_process,
+    Layer, Sandbox, SandboxPolicy, SessionDirectory, StartError, allow_many_descriptors,
+    command_environment, protect_this_process,
 };
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio;
@@ -57,6 +57,7 @@ fn start(args: &Args) -> Result<(), Failure> {
     let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
     let settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;
+    allow_many_descriptors();
     protect_this_process().map_err(|error| Failure::Other(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -73,7 +74,7 @@ async fn serve(
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<(), Failure> {
     let other = |error: io::Error| Failure::Other(error.to_string());
-    let base = std::env::temp_dir();
+    let base = private_base(&settings, &environment).ok_or_else(no_private_base)?;
     let _ = SessionDirectory::sweep(&base);
     let session = SessionDirectory::create(&base).map_err(other)?;
     let policy = policy(&settings, session.path());
@@ -102,6 +103,35 @@ async fn serve(
     let served = until_done(&state).await;
     state.executor.shut_down("the server stops").await;
     served
+}
+
+/// Where private directories can be: out of reach of commands.
+fn private_base(
+    settings: &Settings,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Option<PathBuf> {
+    let runtime = environment
+        .get(OsStr::new("XDG_RUNTIME_DIR"))
+        .map(PathBuf::from);
+    let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
+    let candidates = [std::env::temp_dir()]
+        .into_iter()
+        .chain(runtime)
+        .chain(usual);
+    let granted: Vec<&PathBuf> = settings.write.iter().chain([&settings.scope]).collect();
+    // An operator who grants everything has said so.
+    let everything = granted.iter().any(|path| path.parent().is_none());
+    let in_reach = |base: &PathBuf| granted.iter().any(|path| base.starts_with(path));
+    candidates
+        .filter_map(|base| base.canonicalize().ok())
+        .find(|base| everything || !in_reach(base))
+}
+
+fn no_private_base() -> Failure {
+    let what = "commands could write to every place for the server's private directories";
+    Failure::Other(format!(
+        "{what}\nhint: set TMPDIR to a directory outside the scope"
+    ))
 }
 
 /// Serves until the client is gone or a signal comes.

@@ -1,15 +1,23 @@
 //! The sandbox host of a scope: started on first use, and again when it has died.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use ahma_sandbox::{Sandbox, SandboxHost, SandboxPolicy, SandboxReport, StartError};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+/// A host that is not ready by then hangs, for instance on a dead network mount.
+const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Keeps the host of one policy.
 pub struct HostKeeper {
     sandbox: Sandbox,
     policy: SandboxPolicy,
     host: Mutex<Option<Arc<SandboxHost>>>,
+    /// What the first host enforced; later ones must not enforce less.
+    first: OnceLock<SandboxReport>,
 }
 
 impl HostKeeper {
@@ -19,6 +27,7 @@ impl HostKeeper {
             sandbox,
             policy,
             host: Mutex::new(None),
+            first: OnceLock::new(),
         }
     }
 
@@ -35,7 +44,16 @@ impl HostKeeper {
         if let Some(host) = kept.as_ref().filter(usable) {
             return Ok(Arc::clone(host));
         }
-        let host = Arc::new(self.sandbox.start(&self.policy).await?);
+        let late = |_| StartError::Host(io::Error::other("it did not get ready in time"));
+        let starting = self.sandbox.start(&self.policy);
+        let host = timeout(START_PATIENCE, starting).await.map_err(late)??;
+        let lacking = host
+            .report()
+            .lacks(self.first.get_or_init(|| host.report().clone()));
+        if !lacking.is_empty() {
+            return Err(StartError::Weaker(format!("{lacking:?}")));
+        }
+        let host = Arc::new(host);
         *kept = Some(Arc::clone(&host));
         Ok(host)
     }

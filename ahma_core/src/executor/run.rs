@@ -7,7 +7,7 @@ use ahma_sandbox::{Exit, RunningCommand, SandboxHost, SpawnError, StartError, Un
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
 use super::{CommandPlan, HostKeeper};
@@ -19,6 +19,12 @@ const ATTEMPTS: u32 = 3;
 const GRACE: Duration = Duration::from_secs(2);
 /// How long output is waited for after the main process has ended: something else may hold the pipe.
 const DRAIN: Duration = Duration::from_millis(300);
+/// How often processes are killed, and how long their end is waited for each time. Only a process
+/// that waits for a broken device outlives that.
+const KILLS: u32 = 5;
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
+const UNENDABLE: &str =
+    "the processes of the command could not be ended; they may hang in the kernel";
 /// What a pipe holds to begin with.
 const CHUNK: usize = 64 * 1024;
 /// What it holds once a command writes more than that at a time.
@@ -55,7 +61,12 @@ impl Run {
         // A host that dies before it has looked at the command did no harm; the next one runs it.
         for _ in 0..ATTEMPTS {
             // The host is kept for as long as the command runs, even when another takes its place.
-            let (_host, mut command) = match self.spawn(&words).await {
+            let spawned = tokio::select! {
+                biased;
+                reason = self.operation.cancelled() => return cancelled(reason),
+                spawned = self.spawn(&words) => spawned,
+            };
+            let (_host, mut command) = match spawned {
                 Ok(Some(started)) => started,
                 Ok(None) => continue,
                 Err(ending) => return ending,
@@ -138,9 +149,7 @@ impl Driver<'_> {
                 }
                 () = sleep_until(limit) => {
                     if stop.is_some() {
-                        self.command.kill();
-                        // Nothing survives this; what follows is only its confirmation.
-                        break self.command.exited().await;
+                        break self.kill().await;
                     }
                     stop = Some(Stop::Deadline);
                     self.command.terminate();
@@ -152,12 +161,37 @@ impl Driver<'_> {
             }
         };
         self.drain().await;
-        self.command.kill();
-        self.command.gone().await;
+        let is_gone = self.end_the_rest().await;
         if (stop.is_none(), exit) == (true, Err(Unfinished::NeverStarted)) {
             return None;
         }
-        Some(ending(exit, stop, self.run.plan.deadline))
+        let mut ending = ending(exit, stop, self.run.plan.deadline);
+        if !is_gone {
+            ending = Ending::of(OperationState::Lost, UNENDABLE.to_owned());
+        }
+        Some(ending)
+    }
+
+    /// Kills the command, again if need be, and waits for its exit.
+    async fn kill(&mut self) -> Result<Exit, Unfinished> {
+        for _ in 0..KILLS {
+            self.command.kill();
+            if let Ok(exit) = timeout(KILL_PATIENCE, self.command.exited()).await {
+                return exit;
+            }
+        }
+        Err(Unfinished::HostGone)
+    }
+
+    /// Ends what the main process left behind; whether that worked.
+    async fn end_the_rest(&mut self) -> bool {
+        for _ in 0..KILLS {
+            self.command.kill();
+            if timeout(KILL_PATIENCE, self.command.gone()).await.is_ok() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes what is still in the pipe, and a little more if something holds it open.

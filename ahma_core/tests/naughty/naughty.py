@@ -90,6 +90,22 @@ elif act == "fork-bomb":
             os.fork()
         except OSError:
             linger()
+elif act == "orphan-storm":
+    # Orphans that stay, and orphans that end as soon as they are made.
+    for _ in range(number):
+        if os.fork() == 0:
+            if os.fork() == 0:
+                linger()
+            os._exit(0)
+        os.wait()
+    for _ in range(3):
+        os.fork()
+    while True:
+        if os.fork() == 0:
+            if os.fork() == 0:
+                os._exit(0)
+            os._exit(0)
+        os.wait()
 elif act == "many-threads":
     import threading
 

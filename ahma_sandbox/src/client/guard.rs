@@ -2,10 +2,23 @@
 
 use std::io;
 
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
 
 /// Keeps other processes of the same user from looking into this one: no core dump, no debugger, no
 /// reading of its memory or environment through `/proc`.
 pub fn protect_this_process() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// Lets this process open as many files as the operator allows at most: a command that runs takes two.
+pub fn allow_many_descriptors() {
+    let allowed = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: allowed.maximum,
+        maximum: allowed.maximum,
+    };
+    // Where it is refused, the limit stays as it is.
+    let _ = setrlimit(Resource::Nofile, raised);
 }

@@ -10,6 +10,6 @@ mod host;
 mod spawner;
 
 pub use command::{RunningCommand, enlarge_pipe};
-pub use guard::protect_this_process;
+pub use guard::{allow_many_descriptors, protect_this_process};
 pub use host::SandboxHost;
 pub use spawner::Sandbox;

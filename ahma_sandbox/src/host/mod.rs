@@ -23,10 +23,7 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{
-    Resource, Rlimit, Signal, WaitOptions, getrlimit, set_parent_process_death_signal, setrlimit,
-    waitpid,
-};
+use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, waitpid};
 
 use self::launch::Launcher;
 use self::namespaces::Owner;
@@ -60,7 +57,7 @@ fn run() -> io::Result<Infallible> {
     let server = take_connection()?;
     let signals = Signals::block_all()?;
     // Two for every command that runs.
-    allow_many_descriptors();
+    crate::client::allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
     let (policy, ledger) = match read_policy(&server) {
@@ -194,16 +191,6 @@ fn in_namespaces(
             sys::exit_now(1)
         }
     }
-}
-
-/// Raises the limit of open files to what the operator allows.
-fn allow_many_descriptors() {
-    let allowed = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: allowed.maximum,
-        maximum: allowed.maximum,
-    };
-    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 fn is_refusal(error: &io::Error) -> bool {

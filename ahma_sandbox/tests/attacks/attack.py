@@ -234,6 +234,24 @@ def open_the_kernel_log_device(c):
     return os.open("/dev/kmsg", os.O_RDONLY) >= 0
 
 
+@attack(NOBODY)
+def change_the_mode_of_a_device(c):
+    # To what it is already.
+    os.chmod("/dev/full", os.stat("/dev/full").st_mode & 0o7777)
+    return True
+
+
+@attack(NOBODY)
+def change_the_mode_of_a_kernel_file(c):
+    os.chmod("/proc/version", os.stat("/proc/version").st_mode & 0o7777)
+    return True
+
+
+@attack(NOBODY)
+def list_private_keys(c):
+    return os.listdir("/etc/ssl/private") is not None
+
+
 # --- other processes -----------------------------------------------------------------------------
 
 
@@ -674,6 +692,15 @@ def open_a_raw_socket(c):
 @attack(ROOT)
 def open_a_packet_socket(c):
     return socket.socket(socket.AF_PACKET, socket.SOCK_RAW) is not None
+
+
+@attack(NOBODY)
+def make_a_pair_of_unusual_sockets(c):
+    try:
+        socket.socketpair(socket.AF_NETLINK, socket.SOCK_RAW)
+    except OSError as error:
+        # Anything but this means that the kernel looked for the family.
+        return error.errno != errno.EPERM
 
 
 # --- running them --------------------------------------------------------------------------------

@@ -87,3 +87,16 @@ async fn private_directories_cannot_be_moved_away() {
             .succeeded()
     );
 }
+
+#[tokio::test]
+async fn private_directories_in_reach_of_commands_are_refused() {
+    let bench = Bench::new().await;
+    let mut policy = bench.policy.clone();
+    policy.scope = policy.session.parent().unwrap().to_owned();
+    let sandbox = ahma_sandbox::Sandbox::new(crate::support::host_program()).unwrap();
+    let refused = sandbox.start(&policy).await.err().unwrap();
+    assert!(
+        refused.to_string().contains("which commands can write"),
+        "{refused}"
+    );
+}

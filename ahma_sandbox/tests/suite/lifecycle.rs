@@ -155,7 +155,8 @@ async fn a_policy_with_a_missing_path_starts_no_host() {
 #[tokio::test]
 async fn a_program_that_is_no_host_is_noticed() {
     let sandbox = Sandbox::new("/bin/true").unwrap();
-    let started = patiently(sandbox.start(&SandboxPolicy::new("/tmp", "/tmp"))).await;
+    let policy = SandboxPolicy::new("/usr", "/tmp");
+    let started = patiently(sandbox.start(&policy)).await;
     assert!(
         matches!(started, Err(StartError::Host(_))),
         "{:?}",

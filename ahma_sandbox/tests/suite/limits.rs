@@ -80,3 +80,44 @@ async fn memory_is_limited_when_the_policy_says_so() {
     assert!(bench.python("x = bytearray(64 << 20)").await.succeeded());
     assert!(!bench.python("x = bytearray(1 << 30)").await.succeeded());
 }
+
+/// A command started by a server that the operator allows less than we would.
+fn under(limits: &str, script: &str) -> std::process::Output {
+    let scope = tempfile::tempdir().unwrap();
+    let program = crate::support::host_program();
+    let line = format!(
+        "{limits}; exec {} {} sh -c '{script}'",
+        program.display(),
+        scope.path().display()
+    );
+    std::process::Command::new("bash")
+        .args(["-c", &line])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_the_operator_allows_less_of_stays_at_that() {
+    for (limit, shown) in [("-n 1000", "-n"), ("-f 100000", "-f")] {
+        let output = under(&format!("ulimit {limit}"), &format!("ulimit {shown}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let most = limit.split(' ').next_back().unwrap();
+        // Shells count the size of files in blocks of different sizes; what matters is that it ran.
+        assert!(!text.trim().is_empty(), "{output:?}");
+        if shown == "-n" {
+            assert_eq!(text.trim(), most);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_asks_to_be_traced_has_not_ended() {
+    let bench = Bench::new().await;
+    let script = "import ctypes, os, signal, time\n\
+                  if os.fork() == 0:\n\
+                  \x20   time.sleep(0.1); os.kill(os.getppid(), signal.SIGKILL); os._exit(0)\n\
+                  ctypes.CDLL(None).ptrace(0, 0, 0, 0)\n\
+                  os.kill(os.getpid(), signal.SIGSTOP)\n";
+    let exit = bench.exit_of(&["/usr/bin/python3", "-c", script]).await;
+    assert_eq!(exit.unwrap().signal, Some(9), "not the stop before it");
+}

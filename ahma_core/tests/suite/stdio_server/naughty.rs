@@ -277,6 +277,30 @@ fn a_fork_bomb_is_bounded_and_ended() {
 }
 
 #[test]
+fn processes_that_come_and_go_without_end_do_not_outlive_the_deadline() {
+    let mut server = server();
+    let mark = mark(5);
+    let mut arguments = naughty(&format!("orphan-storm 1500 {mark}"));
+    arguments["timeout_seconds"] = json!(2);
+    let result = server.client.call("sandboxed_shell", &arguments);
+    assert_eq!(result.record["state"], "timed_out", "{result:?}");
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn five_hundred_stubborn_commands_end_with_the_server() {
+    let mut server = server_with(&["--max-operations", "500"]);
+    let mark = mark(6);
+    for _ in 0..500 {
+        server.start(&format!("trap '' TERM; sleep {mark} & wait; sleep {mark}"));
+    }
+    until(|| marked(&mark) >= 1000);
+    server.client.close();
+    assert!(server.client.wait().success());
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
 fn many_calls_leave_the_server_as_small_as_few() {
     let mut server = server_with(&["--keep-operations", "50"]);
     let call = |server: &mut Served, count: usize| {

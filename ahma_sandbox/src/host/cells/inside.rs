@@ -23,6 +23,8 @@ use crate::wire;
 const IDLE_SECONDS: i64 = 2;
 /// Ended processes that are collected before signals are looked at again.
 const MOST_AT_ONCE: u32 = 64;
+/// How often something is tried that others keep busy for a moment.
+const MOST_ATTEMPTS: u32 = 100_000;
 /// Exit code of a process that could not even be confined; the cell is of no use then.
 const UNCONFINED: i32 = 1;
 /// Exit code of a process that could not become its command.
@@ -67,9 +69,18 @@ fn prepare(cell: &Shared) -> Result<(), Failure> {
     if !cell.common.pid_max.is_empty() {
         let _ = raw::write_file(c"/proc/sys/kernel/pid_max", &cell.common.pid_max);
     }
-    // Landlock refuses to write there anyway; modes and owners it does not see.
-    raw::make_proc_read_only().at(LaunchStep::Proc)?;
-    Ok(())
+    // Landlock refuses to write there anyway; modes and owners it does not see. A process of another
+    // cell that was just copying the host's descriptors may hold the file above for a moment.
+    let mut attempts = 0;
+    loop {
+        match raw::make_proc_read_only() {
+            Err(libc::EBUSY) if attempts < MOST_ATTEMPTS => {
+                attempts += 1;
+                raw::let_others_run();
+            }
+            made => return made.at(LaunchStep::Proc).map(|_| ()),
+        }
+    }
 }
 
 /// One command after the other, never two at once: the next process is made when the kernel has said

@@ -67,3 +67,29 @@ impl LayerReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lacking_is_what_the_other_enforces() {
+        let report = |layers: &[(Layer, bool)]| SandboxReport {
+            backend: "landlock".to_owned(),
+            landlock_abi: Some(7),
+            layers: layers
+                .iter()
+                .map(|(layer, enforced)| LayerReport {
+                    layer: *layer,
+                    enforced: *enforced,
+                    gap: None,
+                })
+                .collect(),
+            protected: Vec::new(),
+        };
+        let all = report(&[(Layer::Landlock, true), (Layer::Namespaces, true)]);
+        let less = report(&[(Layer::Landlock, true), (Layer::Namespaces, false)]);
+        assert_eq!(less.lacks(&all), [Layer::Namespaces]);
+        assert_eq!(all.lacks(&less), []);
+    }
+}

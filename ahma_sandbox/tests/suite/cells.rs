@@ -141,7 +141,15 @@ async fn an_init_that_is_killed_costs_only_its_own_command() {
         let mut commands = children(*init).into_iter();
         commands.any(|pid| line(pid).is_ok_and(|line| line.starts_with("sleep")))
     };
-    let init = inits(&bench).into_iter().find(sleeps).unwrap();
+    let init = patiently(async {
+        loop {
+            if let Some(init) = inits(&bench).into_iter().find(sleeps) {
+                break init;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
     assert!(
         bench
             .unconfined(&format!("kill -9 {init}"))

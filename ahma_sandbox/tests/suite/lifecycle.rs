@@ -2,9 +2,7 @@
 
 use ahma_sandbox::{Sandbox, SandboxPolicy, SpawnError, StartError, Unfinished, probe};
 
-use crate::support::{
-    Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
-};
+use crate::support::{Bench, patiently, read_line, unique_mark, until_marked, until_none_marked};
 
 #[tokio::test]
 async fn every_layer_is_enforced_here() {
@@ -43,7 +41,7 @@ async fn dropping_a_host_ends_everything_in_it() {
     let mut command = patiently(host.spawn(request)).await.unwrap();
     let mut output = command.take_output().unwrap();
     assert_eq!(read_line(&mut output).await, "up");
-    assert!(!processes_marked(&mark).is_empty());
+    until_marked(&mark, 1).await;
     drop(host);
     assert_eq!(patiently(command.exited()).await, Err(Unfinished::HostGone));
     patiently(command.gone()).await;
@@ -127,11 +125,7 @@ async fn a_server_killed_with_9_leaves_no_process() {
         }
     })
     .await;
-    assert!(
-        processes_marked(&mark).len() >= 2,
-        "{:?}",
-        processes_marked(&mark)
-    );
+    until_marked(&mark, 2).await;
     server.kill().unwrap();
     server.wait().unwrap();
     until_none_marked(&mark).await;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use ahma_sandbox::{Input, LaunchStep, SpawnError, Unfinished};
 
 use crate::support::{
-    Bench, finish, patiently, processes_marked, read_line, unique_mark, until_none_marked,
+    Bench, finish, patiently, processes_marked, read_line, unique_mark, until_marked,
+    until_none_marked,
 };
 
 #[tokio::test]
@@ -180,11 +181,7 @@ async fn killing_a_command_ends_daemons_and_everything_else_of_it() {
     let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
     let mut output = command.take_output().unwrap();
     assert_eq!(read_line(&mut output).await, "up");
-    assert!(
-        processes_marked(&mark).len() >= 15,
-        "{:?}",
-        processes_marked(&mark)
-    );
+    until_marked(&mark, 15).await;
     command.kill();
     patiently(command.gone()).await;
     assert_eq!(processes_marked(&mark), Vec::<String>::new());
@@ -201,7 +198,7 @@ async fn a_background_process_does_not_hide_the_end_of_the_command() {
     let mut output = command.take_output().unwrap();
     assert_eq!(read_line(&mut output).await, "hi");
     assert_eq!(patiently(command.exited()).await.unwrap().code, Some(0));
-    assert!(!processes_marked(&mark).is_empty());
+    until_marked(&mark, 1).await;
     command.kill();
     patiently(command.gone()).await;
     assert_eq!(processes_marked(&mark), Vec::<String>::new());
@@ -242,7 +239,7 @@ async fn dropping_a_command_ends_it() {
         .unwrap();
     let mut output = command.take_output().unwrap();
     assert_eq!(read_line(&mut output).await, "up");
-    assert!(!processes_marked(&mark).is_empty());
+    until_marked(&mark, 1).await;
     drop(command);
     until_none_marked(&mark).await;
 }

@@ -206,6 +206,16 @@ pub(crate) async fn until_none_marked(mark: &str) {
     .await;
 }
 
+/// Waits until there are that many: between fork and exec a process has no command line of its own.
+pub(crate) async fn until_marked(mark: &str, count: usize) {
+    patiently(async {
+        while processes_marked(mark).len() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
 /// A number no other test uses as a mark.
 pub(crate) fn unique_mark() -> String {
     use std::sync::atomic::{AtomicU32, Ordering};

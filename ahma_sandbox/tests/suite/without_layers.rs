@@ -5,7 +5,7 @@ use std::fs;
 use ahma_sandbox::Layer;
 
 use crate::support::{
-    Bench, patiently, processes_marked, read_line, unique_mark, until_none_marked,
+    Bench, patiently, processes_marked, read_line, unique_mark, until_marked, until_none_marked,
 };
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn without_namespaces_the_whole_tree_is_still_ended() {
     let mut command = bench.spawn(&["sh", "-c", &script]).await.unwrap();
     let mut output = command.take_output().unwrap();
     assert_eq!(read_line(&mut output).await, "up");
-    assert!(processes_marked(&mark).len() >= 10);
+    until_marked(&mark, 10).await;
     command.kill();
     patiently(command.gone()).await;
     assert_eq!(processes_marked(&mark), Vec::<String>::new());

@@ -11,6 +11,9 @@
 //! store is the only writer of operation state, and everyone else reads it or waits on it. What
 //! commands write is kept by [`output`]: counted, shown in part, readable in full.
 //!
+//! The [`guard`] names paths that commands must not write, and notices code that they leave for
+//! programs outside.
+//!
 //! The [`service`] answers MCP clients: it turns calls into plans for the executor, and operations
 //! into results.
 //!
@@ -25,6 +28,8 @@ pub mod config;
 pub mod app;
 #[cfg(feature = "server")]
 pub mod executor;
+#[cfg(feature = "server")]
+pub mod guard;
 #[cfg(feature = "server")]
 pub mod operation;
 #[cfg(feature = "server")]

@@ -24,6 +24,7 @@
 //! This crate knows neither MCP nor tool files. It is the only one with `unsafe` code and the only
 //! one that starts commands.
 
+mod beneath;
 mod command;
 mod environment;
 mod error;
@@ -54,6 +55,7 @@ mod wire;
 )]
 mod macos;
 
+pub use beneath::read_beneath;
 #[cfg(target_os = "linux")]
 pub use client::{
     RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,

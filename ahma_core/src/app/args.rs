@@ -51,6 +51,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_write: Vec<PathBuf>,
 
+    /// One more path in the scope that commands may not write; may be given several times. Usually:
+    /// .git/hooks, .vscode, .idea, .mcp.json, .ahma.
+    #[arg(long, value_name = "PATH")]
+    pub(super) protect: Vec<PathBuf>,
+
+    /// A path that commands may write although it is usually protected; may be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub(super) unprotect: Vec<PathBuf>,
+
     /// Whether commands have a network. Default: `AHMA_NETWORK`, else on.
     #[arg(long, value_enum)]
     pub(super) network: Option<NetworkArg>,

@@ -162,6 +162,7 @@ fn policy(settings: &Settings, session: &Path) -> SandboxPolicy {
     policy.read.clone_from(&settings.read);
     policy.write.clone_from(&settings.write);
     policy.network = settings.network;
+    policy.protect.clone_from(&settings.protect);
     if settings.sandbox_is_off {
         policy.without = vec![
             Layer::Landlock,

@@ -9,6 +9,7 @@ use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
 use super::args::{Args, NetworkArg};
+use crate::guard::usually_protected;
 use crate::operation::Retention;
 
 /// Everything the server needs to know to start.
@@ -17,6 +18,7 @@ pub(super) struct Settings {
     pub(super) scope: PathBuf,
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
+    pub(super) protect: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) sandbox_is_off: bool,
     pub(super) pass_env: Vec<OsString>,
@@ -61,8 +63,10 @@ impl Settings {
             Width::Project
         };
         let at_once = to_usize(args.max_operations);
+        let scope = checked_scope(&scope, home, width).map_err(SettingsError::Scope)?;
         Ok(Settings {
-            scope: checked_scope(&scope, home, width).map_err(SettingsError::Scope)?,
+            protect: protected(&scope, args),
+            scope,
             read: grants("--sandbox-read", &args.sandbox_read, directory)?,
             write: grants("--sandbox-write", &args.sandbox_write, directory)?,
             network: network(args.network, variable("AHMA_NETWORK"))?,
@@ -79,6 +83,17 @@ impl Settings {
             spool_bytes: u64::from(args.spool_mb) << 20,
         })
     }
+}
+
+/// What is usually protected and what the operator adds, without what the operator takes out. Paths
+/// are those of the scope.
+fn protected(scope: &Path, args: &Args) -> Vec<PathBuf> {
+    let taken_out: Vec<PathBuf> = args.unprotect.iter().map(|path| scope.join(path)).collect();
+    let added = args.protect.iter().map(|path| scope.join(path));
+    let mut paths = usually_protected(scope);
+    paths.extend(added);
+    paths.retain(|path| !taken_out.contains(path));
+    paths
 }
 
 fn to_usize(number: u32) -> usize {

@@ -58,6 +58,11 @@ impl HostKeeper {
         Ok(host)
     }
 
+    /// The next command gets a new host, for which more can be protected. What runs goes on.
+    pub async fn renew(&self) {
+        *self.host.lock().await = None;
+    }
+
     /// What the host enforces.
     pub async fn report(&self) -> Result<SandboxReport, StartError> {
         Ok(self.host().await?.report().clone())

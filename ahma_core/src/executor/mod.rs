@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 
 use self::command_line::Word;
 pub use self::hosts::HostKeeper;
+use crate::guard::PlantWatch;
 use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
 
 /// A command that is ready to run.
@@ -55,14 +56,18 @@ pub struct Executor {
     hosts: Arc<HostKeeper>,
     store: Arc<OperationStore>,
     slots: Arc<Semaphore>,
+    watch: Arc<PlantWatch>,
 }
 
 impl Executor {
     /// Runs at most `at_once` commands at the same time; others wait in the order they came.
     pub fn new(hosts: Arc<HostKeeper>, store: Arc<OperationStore>, at_once: usize) -> Self {
+        let policy = hosts.policy();
+        let watch = Arc::new(PlantWatch::new(&policy.scope, &policy.protect));
         Executor {
             hosts,
             store,
+            watch,
             slots: Arc::new(Semaphore::new(at_once)),
         }
     }
@@ -77,6 +82,7 @@ impl Executor {
             hosts: Arc::clone(&self.hosts),
             store: Arc::clone(&self.store),
             slots: Arc::clone(&self.slots),
+            watch: Arc::clone(&self.watch),
             operation: Arc::clone(&operation),
             plan,
         };

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
 use super::{CommandPlan, HostKeeper};
+use crate::guard::PlantWatch;
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
 /// How many hosts may die before they start a command.
@@ -34,13 +35,22 @@ pub(super) struct Run {
     pub(super) hosts: Arc<HostKeeper>,
     pub(super) store: Arc<OperationStore>,
     pub(super) slots: Arc<Semaphore>,
+    pub(super) watch: Arc<PlantWatch>,
     pub(super) operation: Arc<Operation>,
     pub(super) plan: CommandPlan,
 }
 
 impl Run {
     pub(super) async fn until_its_end(self) {
-        let ending = self.run().await;
+        if self.watch.begin() {
+            self.hosts.renew().await;
+        }
+        let mut ending = self.run().await;
+        let found = self.watch.end();
+        if found.appeared {
+            self.hosts.renew().await;
+        }
+        ending.warnings = found.warnings;
         self.store.end(&self.operation, ending);
     }
 
@@ -253,6 +263,7 @@ fn ending(exit: Result<Exit, Unfinished>, stop: Option<Stop>, deadline: Duration
         exit_code,
         signal,
         explanation,
+        warnings: Vec::new(),
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Ending {
     pub signal: Option<i32>,
     /// Why, where state and exit code do not say it.
     pub explanation: Option<String>,
+    /// What its user should look at.
+    pub warnings: Vec<String>,
 }
 
 impl Ending {
@@ -67,6 +69,7 @@ impl Ending {
             exit_code: None,
             signal: None,
             explanation: explanation.into(),
+            warnings: Vec::new(),
         }
     }
 }

@@ -65,6 +65,14 @@ pub(super) fn finished_text(operation: &Operation, state: &ServiceState) -> Stri
         message.push_str(&line);
         message.push('\n');
     }
+    for warning in operation
+        .ending()
+        .map(|ending| ending.warnings)
+        .unwrap_or_default()
+    {
+        message.push_str(&warning);
+        message.push('\n');
+    }
     if state.sandbox_is_off {
         message.push_str("The sandbox is switched off.\n");
     }

@@ -4,6 +4,7 @@ mod calls;
 mod confinement;
 mod life;
 mod naughty;
+mod planted;
 
 use std::time::{Duration, Instant};
 
@@ -25,8 +26,16 @@ impl Served {
         Self::with(&[], &[])
     }
 
+    fn of(project: Workspace, arguments: &[&str]) -> Self {
+        Self::start_in(project, arguments, &[])
+    }
+
     fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let (project, private) = (Workspace::new(), Workspace::new());
+        Self::start_in(Workspace::new(), arguments, environment)
+    }
+
+    fn start_in(project: Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let private = Workspace::new();
         let temporary = [("TMPDIR", private.path().to_str().unwrap())];
         let environment = [&temporary, environment].concat();
         let client = McpProcess::connect(AHMA_MCP, arguments, project.path(), &environment);

@@ -1,0 +1,87 @@
+//! Code that a command could leave in the scope for programs outside to run: which paths are
+//! protected from it, and what is noticed after it.
+//!
+//! Decides nothing about confinement: the sandbox makes protected paths read-only where it can. This
+//! names them, and looks after each operation for what could not be protected.
+
+mod git_config;
+mod watch;
+
+use std::path::{Component, Path, PathBuf};
+
+pub use self::watch::{Findings, PlantWatch};
+
+/// Paths of a project whose content programs outside run or obey: Git hooks, editor tasks, servers
+/// for agents, our own tools.
+const USUAL: [&str; 5] = [".git/hooks", ".vscode", ".idea", ".mcp.json", ".ahma"];
+
+/// What is protected in a scope unless the operator says otherwise: at its top level and in the
+/// submodules that `.gitmodules` names. They need not exist.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "read once, before the server serves"
+)]
+pub fn usually_protected(scope: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = USUAL.iter().map(|name| scope.join(name)).collect();
+    if scope.join(".git").is_file() {
+        // In a worktree it says where the repository is; another one would have its own hooks.
+        paths.push(scope.join(".git"));
+    }
+    let modules = std::fs::read_to_string(scope.join(".gitmodules")).unwrap_or_default();
+    for setting in git_config::settings(&modules) {
+        let is_path = setting.section == "submodule" && setting.key == "path";
+        if let (true, Some(name)) = (is_path, setting.subsection) {
+            let module = Path::new(".git/modules").join(&name);
+            let inside = Path::new(&setting.value);
+            if stays_inside(&module) && stays_inside(inside) {
+                paths.push(scope.join(module).join("hooks"));
+                paths.extend(USUAL[1..].iter().map(|name| scope.join(inside).join(name)));
+            }
+        }
+    }
+    paths
+}
+
+/// Whether a relative path leads nowhere but down.
+fn stays_inside(path: &Path) -> bool {
+    path.components()
+        .all(|part| matches!(part, Component::Normal(_)))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use super::*;
+
+    fn names(scope: &Path) -> Vec<String> {
+        let paths = usually_protected(scope);
+        let inside = paths.iter().map(|path| path.strip_prefix(scope).unwrap());
+        inside.map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn hooks_editors_and_tools_are_protected_in_submodules_too() {
+        let scope = tempfile::tempdir().unwrap();
+        assert_eq!(names(scope.path()), USUAL);
+        let modules = "[submodule \"lib\"]\n\tpath = vendor/lib\n\turl = u\n\
+                       [submodule \"../evil\"]\n\tpath = x\n[submodule \"y\"]\n\tpath = /etc\n";
+        std::fs::write(scope.path().join(".gitmodules"), modules).unwrap();
+        assert_eq!(
+            names(scope.path())[USUAL.len()..],
+            [
+                ".git/modules/lib/hooks",
+                "vendor/lib/.vscode",
+                "vendor/lib/.idea",
+                "vendor/lib/.mcp.json",
+                "vendor/lib/.ahma"
+            ]
+        );
+    }
+
+    #[test]
+    fn in_a_worktree_the_way_to_the_repository_is_protected() {
+        let scope = tempfile::tempdir().unwrap();
+        std::fs::write(scope.path().join(".git"), "gitdir: /elsewhere\n").unwrap();
+        assert!(names(scope.path()).contains(&".git".to_owned()));
+    }
+}

@@ -1,0 +1,110 @@
+//! Code that a command leaves for programs outside: prevented where it can be, told about where not.
+
+use serde_json::json;
+
+use super::Served;
+
+/// A project with a repository that has a hook.
+fn repository(arguments: &[&str]) -> Served {
+    let project = ahma_tests::Workspace::new();
+    let git = std::process::Command::new("git")
+        .args(["init", "-q"])
+        .arg(project.path())
+        .status();
+    assert!(git.unwrap().success());
+    project.write(".git/hooks/pre-commit", "original\n");
+    Served::of(project, arguments)
+}
+
+#[test]
+fn hooks_cannot_be_planted_and_git_works() {
+    let mut served = repository(&[]);
+    let planted = served.sync("echo evil > .git/hooks/pre-commit");
+    assert!(planted.is_error, "{}", planted.text);
+    let commit = served.sync(
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; \
+         echo x > f && git add f && git commit -qm one --no-verify && git checkout -qb side && git log --oneline",
+    );
+    assert!(!commit.is_error, "{}", commit.text);
+    assert!(!commit.text.contains("warning:"), "{}", commit.text);
+    let hook = served.project.path().join(".git/hooks/pre-commit");
+    assert_eq!(std::fs::read_to_string(hook).unwrap(), "original\n");
+    let info = served.client.call("get_server_info", &json!({}));
+    let protected = info.structured["sandbox"]["protected"].as_array().unwrap();
+    assert_eq!(protected.len(), 1, "{protected:?}");
+}
+
+#[test]
+fn settings_that_run_programs_are_told_about_once() {
+    let mut served = repository(&[]);
+    let planted = served.sync("git config core.fsmonitor ./evil");
+    let warning = "warning: while this command ran, .git/config got `core.fsmonitor = ./evil`";
+    assert!(planted.text.contains(warning), "{}", planted.text);
+    assert!(!planted.is_error);
+    let harmless = served.sync("git config user.name x");
+    assert!(!harmless.text.contains("warning:"), "{}", harmless.text);
+    let link = served.sync("rm .git/config && ln -s /etc/passwd .git/config");
+    assert!(
+        link.text
+            .contains("something else than an ordinary configuration"),
+        "{}",
+        link.text
+    );
+    assert!(!link.text.contains("root:"), "{}", link.text);
+}
+
+#[test]
+fn another_repository_in_place_of_this_one_is_told_about() {
+    let mut served = repository(&[]);
+    let planted = served.sync("echo ../evil > .git/commondir");
+    assert!(
+        planted.text.contains(".git/commondir has appeared"),
+        "{}",
+        planted.text
+    );
+}
+
+#[test]
+fn what_appears_is_told_about_and_protected_from_then_on() {
+    let mut served = Served::new();
+    let planted = served.sync("mkdir .vscode && echo '{}' > .vscode/tasks.json");
+    assert!(
+        planted.text.contains(".vscode has appeared"),
+        "{}",
+        planted.text
+    );
+    let again = served.sync("echo evil > .vscode/tasks.json");
+    assert!(
+        again.is_error && !again.text.contains("warning:"),
+        "{}",
+        again.text
+    );
+    let repository = served.sync("git init -q . && ls .git/hooks | head -1");
+    assert!(
+        repository.text.contains(".git/hooks has appeared"),
+        "{}",
+        repository.text
+    );
+    assert!(served.sync("echo evil > .git/hooks/pre-commit").is_error);
+}
+
+#[test]
+fn the_operator_decides_what_is_protected() {
+    let mut served = repository(&["--unprotect", ".git/hooks", "--protect", "important"]);
+    served.project.write("important/file", "original\n");
+    // It was not there when the server started, and is protected all the same.
+    let refused = served.sync("echo x > important/file");
+    assert!(refused.is_error, "{}", refused.text);
+    assert!(!refused.text.contains("warning:"), "{}", refused.text);
+    let hook = served.sync("echo x > .git/hooks/pre-commit");
+    assert!(!hook.is_error, "{}", hook.text);
+}
+
+#[test]
+fn what_the_operator_changes_between_commands_is_no_news() {
+    let mut served = Served::new();
+    served.sync("true");
+    served.project.write(".mcp.json", "{}");
+    let after = served.sync("true");
+    assert!(!after.text.contains("warning:"), "{}", after.text);
+}

@@ -1,5 +1,6 @@
 //! Runs one command confined to a directory:
-//! `confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`.
+//! `confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
+//! `--no-seccomp` or `--first-landlock` as on weaker kernels.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
 
@@ -10,7 +11,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use ahma_sandbox::{
-    CommandRequest, Input, Launch, Network, Sandbox, SandboxPolicy, SessionDirectory,
+    CommandRequest, Input, Launch, Layer, Network, Sandbox, SandboxPolicy, SessionDirectory,
     become_host_if_asked, command_environment,
 };
 use tokio::io::AsyncReadExt as _;
@@ -37,6 +38,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
             Some("--beside") => beside = arguments.next(),
+            Some("--no-seccomp") => policy.without.push(Layer::Seccomp),
+            Some("--first-landlock") => policy.newest_landlock = Some(1),
             _ => {
                 policy.scope = std::path::Path::new(&argument).canonicalize()?;
                 break;

@@ -29,6 +29,8 @@ pub struct SandboxPolicy {
     pub launch: Launch,
     /// Layers that are left out on purpose, to see what the others do alone.
     pub without: Vec<Layer>,
+    /// The newest version of Landlock that is used, to see what an older kernel would do.
+    pub newest_landlock: Option<u32>,
 }
 
 impl SandboxPolicy {
@@ -44,6 +46,7 @@ impl SandboxPolicy {
             limits: Limits::default(),
             launch: Launch::Cells,
             without: Vec::new(),
+            newest_landlock: None,
         }
     }
 

@@ -4,6 +4,7 @@ mod args;
 mod list_tools;
 mod serve;
 mod settings;
+mod toolchains;
 
 use std::process::ExitCode;
 

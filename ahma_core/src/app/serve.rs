@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::Args;
 use super::settings::Settings;
+use super::toolchains;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
 use crate::executor::{Executor, HostKeeper};
 use crate::operation::OperationStore;
@@ -77,9 +78,16 @@ async fn serve(
     let base = private_base(&settings, &environment).ok_or_else(no_private_base)?;
     let _ = SessionDirectory::sweep(&base);
     let session = SessionDirectory::create(&base).map_err(other)?;
-    let policy = policy(&settings, session.path());
+    let mut policy = policy(&settings, session.path());
+    let toolchains = toolchains::find(&environment, &policy.home());
+    for toolchain in &toolchains {
+        policy.read.extend(toolchain.read.clone());
+    }
     let sandbox = Sandbox::new(THIS_PROGRAM).map_err(other)?;
-    let command_environment = command_environment(&policy, &environment, &settings.pass_env);
+    let mut command_environment = command_environment(&policy, &environment, &settings.pass_env);
+    for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
+        command_environment.entry(name).or_insert(value);
+    }
     let hosts = Arc::new(HostKeeper::new(sandbox, policy));
     // Without a sandbox nothing is served.
     hosts.host().await.map_err(Failure::NoSandbox)?;

@@ -41,12 +41,17 @@ fn rules(
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(ABI::V9))?
-        .scope(Scope::from_all(ABI::V6))?;
-    if policy.network == Network::Off {
+        .handle_access(handled_files(policy))?;
+    let newest = policy.newest_landlock.unwrap_or(u32::MAX);
+    if newest >= 6 {
+        ruleset = ruleset.scope(Scope::from_all(ABI::V6))?;
+    }
+    if newest >= 4 && policy.network == Network::Off {
         ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V4))?;
     }
+    let handled = handled_files(policy);
     let mut created = ruleset.create()?;
+    let grant = |created, path: &Path, access| grant(created, path, access & handled);
 
     let read_and_execute = AccessFs::from_read(ABI::V3);
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -84,6 +89,18 @@ fn rules(
         created = grant(created, path, writable())?;
     }
     Ok(created)
+}
+
+/// The rights to files that are handled: all, or those an older kernel knows.
+fn handled_files(policy: &SandboxPolicy) -> BitFlags<AccessFs> {
+    let newest = match policy.newest_landlock {
+        None => ABI::V9,
+        Some(1) => ABI::V1,
+        Some(2) => ABI::V2,
+        Some(3 | 4) => ABI::V3,
+        Some(_) => ABI::V5,
+    };
+    AccessFs::from_all(newest)
 }
 
 /// Adds a rule; a path that does not exist is skipped.

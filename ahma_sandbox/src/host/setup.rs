@@ -97,6 +97,9 @@ fn assemble(
     } else {
         let known =
             sys::landlock_abi().map_err(|error| SetupFailure::new(SetupStep::Landlock, error))?;
+        let known = policy
+            .newest_landlock
+            .map_or(known, |newest| known.min(newest));
         abi = Some(known);
         let ruleset = ruleset::build(policy, surroundings)
             .map_err(|error| SetupFailure::new(SetupStep::Landlock, error))?;

@@ -38,6 +38,9 @@ enum Sandbox {
     FullByFork,
     FullWithoutNetwork,
     NoUserNamespaces,
+    NoSeccomp,
+    FirstLandlock,
+    FirstLandlockNoUserNamespaces,
 }
 
 /// With a network, commands may use that of the machine.
@@ -62,6 +65,23 @@ const GAPS_WITHOUT_NAMESPACES: [&str; 11] = [
     "change_times",
     "change_an_attribute",
     "read_shared_memory",
+];
+
+/// What stays open without the filter.
+const GAPS_WITHOUT_FILTER: [&str; 5] = [
+    "make_a_pair_of_unusual_sockets",
+    "open_a_socket_to_the_hypervisor",
+    "type_into_a_terminal",
+    "use_io_uring",
+    "use_the_keyring",
+];
+
+/// What Landlock does not know before its sixth version, where nothing else covers it.
+const GAP_OF_OLD_LANDLOCK: &str = "connect_to_an_abstract_socket";
+const GAPS_OF_OLD_LANDLOCK_WITHOUT_NAMESPACES: [&str; 3] = [
+    "signal_a_process",
+    "signal_a_thread",
+    "signal_through_a_descriptor",
 ];
 
 /// Where root runs the server, the machine's devices and kernel files are the user's own too.
@@ -151,18 +171,23 @@ impl Battlefield {
     /// Attacks from inside.
     fn attack_confined(&self, sandbox: Sandbox) -> BTreeMap<String, String> {
         let mut command = match sandbox {
-            Sandbox::NoUserNamespaces => {
+            Sandbox::NoUserNamespaces | Sandbox::FirstLandlockNoUserNamespaces => {
                 let mut command = self.command(&self.path("weakened"));
                 command.arg("no-user-namespaces").arg(self.path("confined"));
                 command
             }
             _ => self.command(&self.path("confined")),
         };
-        match sandbox {
-            Sandbox::FullByFork => drop(command.arg("--fork")),
-            Sandbox::FullWithoutNetwork => drop(command.arg("--no-network")),
-            Sandbox::Full | Sandbox::NoUserNamespaces => {}
-        }
+        let option = match sandbox {
+            Sandbox::FullByFork => Some("--fork"),
+            Sandbox::FullWithoutNetwork => Some("--no-network"),
+            Sandbox::NoSeccomp => Some("--no-seccomp"),
+            Sandbox::FirstLandlock | Sandbox::FirstLandlockNoUserNamespaces => {
+                Some("--first-landlock")
+            }
+            Sandbox::Full | Sandbox::NoUserNamespaces => None,
+        };
+        command.args(option);
         fs::write(self.path("scope/beside"), "#!/bin/sh\nexec sleep 100\n").unwrap();
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.path("scope/beside"), executable).unwrap();
@@ -294,6 +319,14 @@ fn sorted(lists: &[&[&'static str]]) -> Vec<&'static str> {
     all
 }
 
+fn gaps_of_root(user: User) -> &'static [&'static str] {
+    let is_root = user == User::Tester && fs::metadata("/proc/self").unwrap().uid() == 0;
+    match is_root {
+        true => &GAPS_FOR_ROOT_WITHOUT_NAMESPACES,
+        false => &[],
+    }
+}
+
 fn nothing_is_reached_beyond(user: User, sandbox: Sandbox, expected: &[&'static str]) {
     let field = Battlefield::new(user);
     let before = state(&field.path("outside"));
@@ -306,7 +339,10 @@ fn nothing_is_reached_beyond(user: User, sandbox: Sandbox, expected: &[&'static 
     let script = include_str!("../attacks/attack.py");
     let all = script.lines().filter(|line| line.starts_with("@attack("));
     assert_eq!(results.len(), all.count(), "every attack was made");
-    if sandbox != Sandbox::NoUserNamespaces {
+    if !matches!(
+        sandbox,
+        Sandbox::NoUserNamespaces | Sandbox::FirstLandlockNoUserNamespaces
+    ) {
         assert_eq!(state(&field.path("outside")), before);
     }
 }
@@ -347,12 +383,38 @@ fn without_network_no_attack_reaches_the_network_either() {
 #[test]
 fn without_user_namespaces_attacks_reach_what_the_report_names() {
     for user in [User::Tester, User::Nobody] {
-        let is_root = user == User::Tester && fs::metadata("/proc/self").unwrap().uid() == 0;
-        let of_root: &[&str] = match is_root {
-            true => &GAPS_FOR_ROOT_WITHOUT_NAMESPACES,
-            false => &[],
-        };
+        let of_root = gaps_of_root(user);
         let expected = sorted(&[&ALLOWED_BY_NETWORK, &GAPS_WITHOUT_NAMESPACES, of_root]);
         nothing_is_reached_beyond(user, Sandbox::NoUserNamespaces, &expected);
+    }
+}
+
+#[test]
+fn without_the_filter_the_other_layers_hold() {
+    for user in [User::Tester, User::Nobody] {
+        let expected = sorted(&[&ALLOWED_BY_NETWORK, &GAPS_WITHOUT_FILTER]);
+        nothing_is_reached_beyond(user, Sandbox::NoSeccomp, &expected);
+    }
+}
+
+#[test]
+fn with_the_first_landlock_attacks_reach_what_the_report_names() {
+    for user in [User::Tester, User::Nobody] {
+        let expected = sorted(&[&ALLOWED_BY_NETWORK, &[GAP_OF_OLD_LANDLOCK]]);
+        nothing_is_reached_beyond(user, Sandbox::FirstLandlock, &expected);
+    }
+}
+
+#[test]
+fn with_the_first_landlock_and_no_user_namespaces_attacks_reach_what_the_report_names() {
+    for user in [User::Tester, User::Nobody] {
+        let expected = sorted(&[
+            &ALLOWED_BY_NETWORK,
+            &GAPS_WITHOUT_NAMESPACES,
+            &GAPS_OF_OLD_LANDLOCK_WITHOUT_NAMESPACES,
+            gaps_of_root(user),
+        ]);
+        let sandbox = Sandbox::FirstLandlockNoUserNamespaces;
+        nothing_is_reached_beyond(user, sandbox, &expected);
     }
 }

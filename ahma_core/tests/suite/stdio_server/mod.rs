@@ -5,6 +5,7 @@ mod confinement;
 mod life;
 mod naughty;
 mod planted;
+mod toolchains;
 
 use std::time::{Duration, Instant};
 

@@ -6,41 +6,58 @@ use std::path::Path;
 
 use ahma_sandbox::SandboxPolicy;
 
-const REFUSALS: [&str; 5] = [
+const REFUSALS: [&str; 6] = [
     "Permission denied",
     "Operation not permitted",
     "Read-only file system",
     "No such file or directory",
     "Invalid cross-device link",
+    "Device or resource busy",
 ];
 
-/// The line to add, when a path outside everything that was granted was refused.
+/// The line to add, when a path outside everything that was granted was refused, or a protected one.
 pub(super) fn explain(output: &str, policy: &SandboxPolicy) -> Option<String> {
-    let path = output.lines().rev().take(50).find_map(|line| {
-        REFUSALS
+    let recent = output.lines().rev().take(50);
+    let mut refused = recent.filter_map(|line| {
+        let end = REFUSALS
             .iter()
-            .any(|refusal| line.contains(refusal))
-            .then(|| refused_path(line, policy))?
-    })?;
-    Some(format!(
-        "The sandbox probably refused {path}: it is outside of what commands may use. They can read and write below \
-         {} and in their temporary directory. Trying again will not help.",
-        policy.scope.display()
-    ))
+            .filter_map(|refusal| line.find(refusal))
+            .min()?;
+        line.get(..end)
+    });
+    refused.find_map(|before| explain_line(before, policy))
 }
 
-/// The first absolute path of a line that lies outside of what commands may write.
-fn refused_path(line: &str, policy: &SandboxPolicy) -> Option<String> {
-    let words =
-        line.split(|letter: char| letter.is_whitespace() || "'\"`‘’“”():,".contains(letter));
-    words
-        .filter(|word| word.len() > 1 && word.starts_with('/'))
-        .find(|word| {
-            let path = Path::new(word);
-            let mut granted = policy.write.iter().chain([&policy.scope, &policy.session]);
-            !granted.any(|root| path.starts_with(root))
-        })
-        .map(str::to_owned)
+/// What a line says before the complaint names the path it is about last.
+fn explain_line(before: &str, policy: &SandboxPolicy) -> Option<String> {
+    let separators = |letter: char| letter.is_whitespace() || "'\"`‘’“”():,".contains(letter);
+    let words = || before.split(separators).rev().filter(|word| word.len() > 1);
+    let protected = words().find(|word| is_protected(word, policy));
+    if let Some(path) = protected {
+        return Some(format!(
+            "{path} is protected: commands can read it and not write or move it. The operator can allow it with \
+             --unprotect. Trying again will not help."
+        ));
+    }
+    let path = words().find(|word| word.starts_with('/'))?;
+    let mut granted = policy.write.iter().chain([&policy.scope, &policy.session]);
+    let is_outside = !granted.any(|root| Path::new(path).starts_with(root));
+    is_outside.then(|| {
+        format!(
+            "The sandbox probably refused {path}: it is outside of what commands may use. They can read and write \
+             below {} and in their temporary directory. Trying again will not help.",
+            policy.scope.display()
+        )
+    })
+}
+
+/// Whether a path, of the scope if it is relative, is protected or leads to what is.
+fn is_protected(word: &str, policy: &SandboxPolicy) -> bool {
+    let path = policy.scope.join(word);
+    let mut protected = policy.protect.iter();
+    path != policy.scope
+        && path.starts_with(&policy.scope)
+        && protected.any(|it| path.starts_with(it) || it.starts_with(&path))
 }
 
 #[cfg(test)]
@@ -48,7 +65,8 @@ mod tests {
     use super::*;
 
     fn explained(output: &str) -> Option<String> {
-        let policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
+        let mut policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
+        policy.protect.push("/home/me/project/.git/hooks".into());
         explain(output, &policy)
     }
 
@@ -70,6 +88,29 @@ mod tests {
                 .unwrap()
                 .contains("refused /etc/shadow:")
         );
+    }
+
+    #[test]
+    fn the_path_next_to_the_complaint_is_the_one() {
+        let line = "/bin/bash: line 1: /srv/x: Read-only file system";
+        assert!(explained(line).unwrap().contains("refused /srv/x:"));
+        let inside = "/usr/bin/tool: /home/me/project/x: No such file or directory";
+        assert_eq!(explained(inside), None);
+    }
+
+    #[test]
+    fn a_protected_path_is_explained_as_such() {
+        for line in [
+            "bash: line 1: .git/hooks/pre-commit: Read-only file system",
+            "rm: cannot remove '/home/me/project/.git/hooks/x': Read-only file system",
+            "mv: cannot move '.git' to '.git2': Device or resource busy",
+        ] {
+            let text = explained(line).unwrap();
+            assert!(
+                text.contains("is protected") && text.contains("--unprotect"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -31,8 +31,12 @@ pub(super) fn find(server: &BTreeMap<OsString, OsString>, private_home: &Path) -
     [
         search.rust(private_home),
         search.python(),
-        search.prefix("node", "node"),
-        search.prefix("go", "go"),
+        search.prefix("node", "node", &["lib/node_modules", "include/node"]),
+        search.prefix(
+            "go",
+            "go",
+            &["VERSION", "go.env", "lib", "pkg", "src", "misc"],
+        ),
     ]
     .into_iter()
     .flatten()
@@ -88,14 +92,18 @@ impl Search<'_> {
         })
     }
 
-    /// A program in `PREFIX/bin` whose libraries are in `PREFIX`.
-    fn prefix(&self, name: &'static str, program: &str) -> Option<Toolchain> {
+    /// A program in `PREFIX/bin`, with those parts of `PREFIX` that are its own. Others may share the
+    /// prefix: in `~/.local`, for example, there are keyrings.
+    fn prefix(&self, name: &'static str, program: &str, parts: &[&str]) -> Option<Toolchain> {
         let directory = self.directory_of(program)?;
         let real = directory.join(program).canonicalize().ok()?;
-        let prefix = real.parent().filter(|bin| bin.ends_with("bin"))?.parent()?;
+        let programs = real.parent().filter(|bin| bin.ends_with("bin"))?;
+        let prefix = programs.parent()?;
+        let mut read = vec![programs.to_owned(), directory.clone()];
+        read.extend(parts.iter().map(|part| prefix.join(part)));
         Some(Toolchain {
             name,
-            read: vec![prefix.to_owned(), directory.clone()],
+            read,
             environment: Vec::new(),
         })
     }
@@ -177,6 +185,9 @@ mod tests {
             ".nvm/versions/node/v22/bin/node",
             ".pyenv/shims/python",
             "go/bin/go",
+            "go/src/x",
+            ".nvm/versions/node/v22/lib/node_modules/npm",
+            ".nvm/versions/node/v22/share/keyrings/k",
         ]);
         let path = [
             ".cargo/bin",
@@ -190,16 +201,25 @@ mod tests {
             [
                 ("rust", strings(&[".cargo/bin", ".rustup"])),
                 ("python", strings(&[".pyenv"])),
-                ("node", strings(&[".nvm/versions/node/v22"])),
-                ("go", strings(&["go"])),
+                (
+                    "node",
+                    strings(&[
+                        ".nvm/versions/node/v22/bin",
+                        ".nvm/versions/node/v22/lib/node_modules"
+                    ])
+                ),
+                ("go", strings(&["go/bin", "go/src"])),
             ]
         );
     }
 
     #[test]
     fn a_home_directory_is_never_granted() {
-        let home = home(&["bin/node", "bin/go"]);
-        assert_eq!(found(home.path(), &["bin"]), []);
+        let home = home(&["bin/node", "secret"]);
+        let granted = found(home.path(), &["bin"]);
+        assert_eq!(granted, [("node", vec!["bin".to_owned()])]);
+        let at_the_top = self::home(&["cargo", ".rustup/x"]);
+        assert_eq!(found(at_the_top.path(), &["."]), []);
     }
 
     #[test]

@@ -14,19 +14,26 @@ pub(super) struct Setting {
     pub(super) value: String,
 }
 
+/// More settings than any real configuration has, and longer names and values: what goes beyond is
+/// cut, so that a command cannot make the server hold more.
+const MOST_SETTINGS: usize = 10_000;
+const LONGEST: usize = 300;
+
 /// All settings of a configuration file, in order.
 pub(super) fn settings(text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut section = String::new();
     let mut subsection = None;
-    // A backslash at the end continues a line.
-    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
-    for line in joined.lines() {
+    for line in logical_lines(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        if settings.len() == MOST_SETTINGS {
+            break;
+        }
         let mut rest = line.trim();
         if let Some(header) = rest.strip_prefix('[')
             && let Some(end) = end_of_header(header)
         {
-            (section, subsection) = section_of(&header[..end]);
+            let (name, sub) = section_of(&header[..end]);
+            (section, subsection) = (cut(&name), sub.map(|sub| cut(&sub)));
             // A setting may follow on the same line.
             rest = header[end + 1..].trim();
         }
@@ -37,11 +44,32 @@ pub(super) fn settings(text: &str) -> Vec<Setting> {
         settings.push(Setting {
             section: section.clone(),
             subsection: subsection.clone(),
-            key: key.trim().to_ascii_lowercase(),
-            value: value.trim().trim_matches('"').to_owned(),
+            key: cut(key.trim()).to_ascii_lowercase(),
+            value: cut(value.trim().trim_matches('"')),
         });
     }
     settings
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
+}
+
+/// Lines, those joined that end with a backslash. A comment goes to the end of its own line only.
+fn logical_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut unfinished = String::new();
+    for line in text.lines() {
+        if unfinished.is_empty() && line.trim_start().starts_with(['#', ';']) {
+            continue;
+        }
+        match line.strip_suffix('\\') {
+            Some(part) => unfinished.push_str(part),
+            None => lines.push(std::mem::take(&mut unfinished) + line),
+        }
+    }
+    lines.push(unfinished);
+    lines
 }
 
 /// The closing bracket of a section header that is not inside quotes.
@@ -77,7 +105,7 @@ fn section_of(header: &str) -> (String, Option<String>) {
 }
 
 /// Settings that make Git run a program, or read a file that could.
-const RUNNING: [(&str, &str); 31] = [
+const RUNNING: [(&str, &str); 42] = [
     ("core", "hookspath"),
     ("core", "fsmonitor"),
     ("core", "sshcommand"),
@@ -107,6 +135,17 @@ const RUNNING: [(&str, &str); 31] = [
     ("difftool", "cmd"),
     ("mergetool", "cmd"),
     ("browser", "cmd"),
+    ("hook", "command"),
+    ("protocol", "allow"),
+    ("url", "insteadof"),
+    ("url", "pushinsteadof"),
+    ("difftool", "path"),
+    ("mergetool", "path"),
+    ("browser", "path"),
+    ("man", "cmd"),
+    ("man", "path"),
+    ("guitool", "cmd"),
+    ("tar", "command"),
     ("trailer", "command"),
     ("trailer", "cmd"),
 ];
@@ -162,6 +201,8 @@ mod tests {
             ("[CORE]\nFSMonitor=./x", "core.fsmonitor = ./x"),
             ("[core] fsmonitor = \"./x\"", "core.fsmonitor = ./x"),
             ("[core]\nfsmoni\\\ntor = ./x", "core.fsmonitor = ./x"),
+            ("[core]\n# x \\\nfsmonitor = ./x", "core.fsmonitor = ./x"),
+            ("\u{feff}[core]\nfsmonitor = ./x", "core.fsmonitor = ./x"),
             ("[core]\n  hooksPath = h", "core.hookspath = h"),
             ("[filter \"a]b\"]\n\tclean = x", "filter.a]b.clean = x"),
             ("[filter.lfs]\nsmudge = x", "filter.lfs.smudge = x"),
@@ -193,6 +234,18 @@ mod tests {
         assert_eq!(
             found("[core]\n#fsmonitor = x\n ; pager = y"),
             Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn an_enormous_configuration_takes_little_memory() {
+        let text = format!("[a \"{}\"]\n{}", "x".repeat(500_000), "k\n".repeat(100_000));
+        let settings = settings(&text);
+        assert_eq!(settings.len(), MOST_SETTINGS);
+        assert!(
+            settings
+                .iter()
+                .all(|it| it.subsection.as_ref().unwrap().len() == LONGEST)
         );
     }
 

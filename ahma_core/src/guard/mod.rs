@@ -9,26 +9,33 @@ mod watch;
 
 use std::path::{Component, Path, PathBuf};
 
+use ahma_sandbox::read_beneath;
+
 pub use self::watch::{Findings, PlantWatch};
 
 /// Paths of a project whose content programs outside run or obey: Git hooks, editor tasks, servers
 /// for agents, our own tools.
 const USUAL: [&str; 5] = [".git/hooks", ".vscode", ".idea", ".mcp.json", ".ahma"];
 
+/// What is read of `.gitmodules`.
+const LARGEST_MODULES: u64 = 256 * 1024;
+const MOST_SETTINGS: usize = 100;
+
 /// What is protected in a scope unless the operator says otherwise: at its top level and in the
 /// submodules that `.gitmodules` names. They need not exist.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "read once, before the server serves"
-)]
 pub fn usually_protected(scope: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = USUAL.iter().map(|name| scope.join(name)).collect();
     if scope.join(".git").is_file() {
         // In a worktree it says where the repository is; another one would have its own hooks.
         paths.push(scope.join(".git"));
     }
-    let modules = std::fs::read_to_string(scope.join(".gitmodules")).unwrap_or_default();
-    for setting in git_config::settings(&modules) {
+    // A command may have put anything there.
+    let modules = read_beneath(scope, Path::new(".gitmodules"), LARGEST_MODULES);
+    let modules = String::from_utf8_lossy(&modules.unwrap_or_default()).into_owned();
+    for setting in git_config::settings(&modules)
+        .into_iter()
+        .take(MOST_SETTINGS)
+    {
         let is_path = setting.section == "submodule" && setting.key == "path";
         if let (true, Some(name)) = (is_path, setting.subsection) {
             let module = Path::new(".git/modules").join(&name);

@@ -181,9 +181,12 @@ impl PlantWatch {
     }
 }
 
+/// Whether there is a path that was not there before, or another one in its place: what the host has
+/// mounted there is gone then.
 fn has_appeared(before: &Seen, now: &Seen) -> bool {
+    let number = |seen: &Option<Identity>| seen.map(|it| it.number);
     let mut paths = before.paths.iter().zip(&now.paths);
-    paths.any(|(before, now)| before.is_none() && now.is_some())
+    paths.any(|(before, now)| now.is_some() && number(before) != number(now))
 }
 
 /// A handful of looks at directories the command has just used; they are in the kernel's cache.

@@ -8,6 +8,9 @@ use landlock::{
     PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, Scope,
 };
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
 use crate::policy::{Network, SandboxPolicy};
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
@@ -33,10 +36,7 @@ pub(super) fn build(policy: &SandboxPolicy, surroundings: Surroundings) -> Resul
     Option::<OwnedFd>::from(rules).ok_or_else(|| "the kernel has no Landlock".to_owned())
 }
 
-fn rules(
-    policy: &SandboxPolicy,
-    surroundings: Surroundings,
-) -> Result<RulesetCreated, landlock::RulesetError> {
+fn rules(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<RulesetCreated, RulesError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))?
@@ -82,11 +82,11 @@ fn rules(
         }
     }
     for path in &policy.read {
-        created = grant(created, path, read_and_execute)?;
+        created = grant_real(created, path, read_and_execute & handled)?;
     }
     let private = [policy.home(), policy.temporary()];
     for path in policy.write.iter().chain(&private).chain([&policy.scope]) {
-        created = grant(created, path, writable())?;
+        created = grant_real(created, path, writable() & handled)?;
     }
     Ok(created)
 }
@@ -101,6 +101,34 @@ fn handled_files(policy: &SandboxPolicy) -> BitFlags<AccessFs> {
         Some(_) => ABI::V5,
     };
     AccessFs::from_all(newest)
+}
+
+/// Adds a rule for a path of the policy. It must be there, and no link on the way to it: a command could
+/// have put one there, and the rule would be for what it leads to.
+fn grant_real(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesError> {
+    let no_links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let unusable = |error: Errno| RulesError::Path(format!("{}: {error}", path.display()));
+    let open = openat2(CWD, path, flags, Mode::empty(), no_links).map_err(unusable)?;
+    let about = rustix::fs::fstat(&open).map_err(unusable)?;
+    let access = match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory => access,
+        _ => access & AccessFs::from_file(ABI::V9),
+    };
+    Ok(ruleset.add_rule(PathBeneath::new(open, access))?)
+}
+
+/// Why there is no ruleset.
+#[derive(Debug, thiserror::Error)]
+enum RulesError {
+    #[error(transparent)]
+    Landlock(#[from] landlock::RulesetError),
+    #[error("{0}")]
+    Path(String),
 }
 
 /// Adds a rule; a path that does not exist is skipped.

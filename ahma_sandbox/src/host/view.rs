@@ -9,6 +9,7 @@
 
 mod mounts;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -53,12 +54,12 @@ pub(super) struct Missing {
 /// Builds the view and makes it the root of this process.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
     let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
-    if policy
-        .write
+    let mut all = policy
+        .read
         .iter()
-        .chain([&policy.scope])
-        .any(|path| path.parent().is_none())
-    {
+        .chain(&policy.write)
+        .chain([&policy.scope]);
+    if all.any(|path| path.parent().is_none()) {
         let why = "the whole file system is granted".to_owned();
         return Err(ViewError::NotAllowed(why));
     }
@@ -90,9 +91,11 @@ fn build(policy: &SandboxPolicy, root: Tree) -> io::Result<Outcome> {
         &options,
         MountAttrFlags::MOUNT_ATTR_NODEV,
     )?;
+    let mut pinned = BTreeSet::new();
     for (path, tree, flags) in sources.granted {
+        // Before it is mounted: what is bound onto itself later would take it along twice.
+        view.pin_the_way_to(&path, &mut pinned)?;
         view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
-        view.pin_below_tmp(&path)?;
     }
     let protected = view.protect(policy)?;
     view.become_root()?;
@@ -133,15 +136,27 @@ impl Sources {
         for (path, tree) in existing(&READABLE)? {
             system.push((path, SystemPath::Tree(tree)));
         }
+        let writable: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
+        let is_covered = |path: &Path, by: &[&PathBuf]| by.iter().any(|it| path.starts_with(it));
         let mut granted = Vec::new();
-        for path in [policy.home(), policy.temporary()] {
-            granted.push((path.clone(), Tree::of(&path)?, 0));
-        }
-        for path in &policy.read {
+        // What can be written can be read.
+        for path in policy
+            .read
+            .iter()
+            .filter(|path| !is_covered(path, &writable))
+        {
             granted.push((path.clone(), Tree::of(path)?, READ_ONLY));
         }
-        for path in policy.write.iter().chain([&policy.scope]) {
-            granted.push((path.clone(), Tree::of(path)?, 0));
+        for path in &writable {
+            let others: Vec<&PathBuf> = writable.iter().copied().filter(|it| it != path).collect();
+            if !is_covered(path, &others) {
+                granted.push(((*path).clone(), Tree::of(path)?, 0));
+            }
+        }
+        granted.sort_by_key(|(path, ..)| path.components().count());
+        // Last, because something around them may be granted for reading.
+        for path in [policy.home(), policy.temporary()] {
+            granted.push((path.clone(), Tree::of(&path)?, 0));
         }
         Ok(Sources {
             system,
@@ -234,18 +249,16 @@ impl View {
         Ok(())
     }
 
-    /// Keeps what was mounted below `/tmp` where it is: commands could otherwise move the directories
-    /// on the way to it.
-    fn pin_below_tmp(&self, path: &Path) -> io::Result<()> {
-        let tmp = Path::new("/tmp");
-        let on_the_way = path
-            .ancestors()
-            .skip(1)
-            .filter(|it| it.starts_with(tmp) && *it != tmp);
-        let mut on_the_way: Vec<&Path> = on_the_way.collect();
-        on_the_way.reverse();
-        for directory in on_the_way {
-            self.bind_onto_itself(directory, 0)?;
+    /// Keeps the directories on the way to a mount where they are: below places that commands can
+    /// write they could otherwise be moved. Each once.
+    fn pin_the_way_to(&self, path: &Path, pinned: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+        for place in ["/tmp", "/dev/shm"].map(Path::new) {
+            for directory in way_below(place, path) {
+                if pinned.insert(directory.to_owned()) {
+                    place_below(&self.root, directory, Kind::Directory)?;
+                    self.bind_onto_itself(directory, 0)?;
+                }
+            }
         }
         Ok(())
     }
@@ -255,23 +268,27 @@ impl View {
     fn protect(&self, policy: &SandboxPolicy) -> io::Result<Vec<PathBuf>> {
         let roots: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
         let mut protected = Vec::new();
+        let mut on_the_way = BTreeSet::new();
         for path in &policy.protect {
-            let root = roots
+            // The outermost one: others are no mounts of their own.
+            let around = roots
                 .iter()
-                .find(|root| path.starts_with(root) && path != **root);
+                .filter(|root| path.starts_with(root) && path != **root);
+            let root = around.min_by_key(|root| root.components().count());
             // A link does not count: it could be replaced, whatever is mounted where it leads.
             let Some(root) = root.filter(|_| open_below(&self.root, path).is_ok()) else {
                 continue;
             };
-            // Each directory on the way is a mount too: it could otherwise be moved away, and another
-            // one be put in its place.
-            let mut ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
-            ancestors.retain(|ancestor| ancestor.starts_with(root) && ancestor != &root.as_path());
-            for ancestor in ancestors.into_iter().rev() {
-                self.bind_onto_itself(ancestor, 0)?;
-            }
-            self.bind_onto_itself(path, READ_ONLY | NO_SETUID_NO_DEVICES)?;
+            on_the_way.extend(way_below(root, path).into_iter().map(Path::to_owned));
             protected.push(path.clone());
+        }
+        // Each directory on the way is a mount too: it could otherwise be moved away, and another one be
+        // put in its place. The outer ones come first, so that none is taken along twice.
+        for directory in on_the_way {
+            self.bind_onto_itself(&directory, 0)?;
+        }
+        for path in &protected {
+            self.bind_onto_itself(path, READ_ONLY | NO_SETUID_NO_DEVICES)?;
         }
         Ok(protected)
     }
@@ -300,6 +317,16 @@ impl View {
             Err(io::Error::other("the view did not become the root"))
         }
     }
+}
+
+/// The directories between a place and a path below it, the outer ones first, without either.
+fn way_below<'p>(place: &Path, path: &'p Path) -> Vec<&'p Path> {
+    let ancestors = path.ancestors().skip(1);
+    let mut way: Vec<&Path> = ancestors
+        .filter(|it| it.starts_with(place) && *it != place)
+        .collect();
+    way.reverse();
+    way
 }
 
 /// Says which path the kernel's complaint is about.

@@ -113,6 +113,18 @@ fn is_abandoned(session: &Path) -> bool {
 
 /// Removes a directory, also when commands left directories in it that cannot be written.
 fn remove(path: &Path) -> io::Result<()> {
+    // Commands may have made directories of any depth, and removing them goes as deep: on a stack of
+    // its own, of which only what is used takes memory.
+    const STACK: usize = 256 * 1024 * 1024;
+    let path = path.to_owned();
+    let worker = std::thread::Builder::new().stack_size(STACK);
+    let worker = worker.spawn(move || remove_tree(&path))?;
+    worker
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("it could not be removed")))
+}
+
+fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             make_writable(path);

@@ -100,3 +100,32 @@ async fn private_directories_in_reach_of_commands_are_refused() {
         "{refused}"
     );
 }
+
+#[tokio::test]
+async fn a_link_in_place_of_a_grant_is_not_followed_by_the_next_host() {
+    for without in [vec![], vec![ahma_sandbox::Layer::Namespaces]] {
+        let bench = Bench::with(|policy| {
+            policy.without = without.clone();
+            let sub = policy.scope.join("sub");
+            fs::create_dir(&sub).unwrap();
+            policy.write.push(sub);
+        })
+        .await;
+        let outside = bench.outside.display();
+        assert!(
+            bench
+                .sh(&format!("rmdir sub && ln -s {outside} sub"))
+                .await
+                .succeeded()
+        );
+        let sandbox = ahma_sandbox::Sandbox::new(crate::support::host_program()).unwrap();
+        match sandbox.start(&bench.policy).await {
+            Err(refused) => assert!(refused.to_string().contains("sub"), "{refused}"),
+            Ok(next) => {
+                let done = in_host(&bench, &next, "cat sub/secret; echo x > sub/new").await;
+                assert!(!done.output.contains("the secret"), "{done:?}");
+                assert!(!bench.outside.join("new").exists());
+            }
+        }
+    }
+}

@@ -151,3 +151,41 @@ async fn git_works_around_protected_hooks() {
     let planted = bench.sh("echo '#!/bin/sh' > .git/hooks/post-commit").await;
     assert!(!planted.succeeded());
 }
+
+#[tokio::test]
+async fn many_protected_paths_take_one_mount_for_each_directory() {
+    let bench = Bench::with(|policy| {
+        for module in 0..60 {
+            let hooks = policy
+                .scope
+                .join(format!(".git/modules/a/b/c/d/m{module}/hooks"));
+            fs::create_dir_all(&hooks).unwrap();
+            policy.protect.push(hooks);
+        }
+    })
+    .await;
+    assert_eq!(bench.host.report().protected.len(), 60);
+    let mounts = bench.sh("wc -l < /proc/self/mountinfo").await.output;
+    let mounts: usize = mounts.trim().parse().unwrap();
+    assert!(mounts < 250, "{mounts} mounts");
+    assert!(
+        !bench
+            .sh("mv .git/modules/a/b .git/modules/a/x")
+            .await
+            .succeeded()
+    );
+}
+
+#[tokio::test]
+async fn a_grant_inside_the_scope_does_not_weaken_protection() {
+    let bench = Bench::with(|policy| {
+        let sub = policy.scope.join("sub");
+        fs::create_dir_all(sub.join(".vscode")).unwrap();
+        policy.protect.push(sub.join(".vscode"));
+        policy.write.push(sub);
+    })
+    .await;
+    let act = "mv sub sub2 && mkdir -p sub/.vscode && echo evil > sub/.vscode/t";
+    assert!(!bench.sh(act).await.succeeded());
+    assert!(bench.sh("echo x > sub/f").await.succeeded());
+}

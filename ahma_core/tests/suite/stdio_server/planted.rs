@@ -108,3 +108,26 @@ fn what_the_operator_changes_between_commands_is_no_news() {
     let after = served.sync("true");
     assert!(!after.text.contains("warning:"), "{}", after.text);
 }
+
+#[test]
+fn what_the_operator_replaces_stays_protected() {
+    let project = ahma_tests::Workspace::new();
+    project.write(".mcp.json", "{}");
+    let mut served = Served::of(project, &[]);
+    assert!(served.sync("echo evil > .mcp.json").is_error);
+    // As editors save.
+    let new = served.project.write("new", "{ }");
+    std::fs::rename(new, served.project.path().join(".mcp.json")).unwrap();
+    let refused = served.sync("echo evil > .mcp.json");
+    assert!(refused.is_error, "{}", refused.text);
+}
+
+#[test]
+fn a_trap_in_the_project_does_not_keep_the_server_from_starting() {
+    let project = ahma_tests::Workspace::new();
+    let pipe = project.path().join(".gitmodules");
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.unwrap().success());
+    let mut served = Served::of(project, &[]);
+    assert!(served.sync("echo on").text.starts_with("on\n"));
+}

@@ -79,7 +79,9 @@ async fn serve(
     let _ = SessionDirectory::sweep(&base);
     let session = SessionDirectory::create(&base).map_err(other)?;
     let mut policy = policy(&settings, session.path());
-    let toolchains = toolchains::find(&environment, &policy.home());
+    let mut writable = policy.write.clone();
+    writable.push(policy.scope.clone());
+    let toolchains = toolchains::find(&environment, &policy.home(), &writable);
     for toolchain in &toolchains {
         policy.read.extend(toolchain.read.clone());
     }

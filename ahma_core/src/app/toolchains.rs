@@ -18,13 +18,21 @@ pub(super) struct Toolchain {
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 
-/// The toolchains on the search path of the server. `private_home` is the home of commands.
-pub(super) fn find(server: &BTreeMap<OsString, OsString>, private_home: &Path) -> Vec<Toolchain> {
+/// The toolchains on the search path of the server. `private_home` is the home of commands; what they
+/// can write (`writable`) is not searched, because they could have put a program there.
+pub(super) fn find(
+    server: &BTreeMap<OsString, OsString>,
+    private_home: &Path,
+    writable: &[PathBuf],
+) -> Vec<Toolchain> {
     let search = Search {
         directories: server
             .get(OsStr::new("PATH"))
-            .map(|path| std::env::split_paths(path).collect())
-            .unwrap_or_default(),
+            .map(|path| std::env::split_paths(path).collect::<Vec<_>>())
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|directory| !is_below(directory, writable))
+            .collect(),
         home: server.get(OsStr::new("HOME")).map(PathBuf::from),
         server,
     };
@@ -129,6 +137,12 @@ impl Search<'_> {
     }
 }
 
+fn is_below(directory: &Path, roots: &[PathBuf]) -> bool {
+    let real = directory.canonicalize();
+    let real = real.as_deref().unwrap_or(directory);
+    roots.iter().any(|root| real.starts_with(root))
+}
+
 fn is_of_the_system(path: &Path) -> bool {
     [
         "/usr",
@@ -164,7 +178,7 @@ mod tests {
         let path = std::env::join_paths(path).unwrap();
         let server = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.into())]);
         let real = home.canonicalize().unwrap();
-        find(&server, Path::new("/private"))
+        find(&server, Path::new("/private"), &[real.join("project")])
             .into_iter()
             .map(|it| {
                 let names = it.read.iter().map(|path| path.strip_prefix(&real).unwrap());
@@ -220,6 +234,12 @@ mod tests {
         assert_eq!(granted, [("node", vec!["bin".to_owned()])]);
         let at_the_top = self::home(&["cargo", ".rustup/x"]);
         assert_eq!(found(at_the_top.path(), &["."]), []);
+    }
+
+    #[test]
+    fn what_commands_could_have_put_there_is_not_believed() {
+        let home = home(&["project/bin/cargo", ".rustup/x", "project/bin/node"]);
+        assert_eq!(found(home.path(), &["project/bin"]), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::policy::SandboxPolicy;
-use crate::system_paths::PROGRAMS;
+use crate::system_paths::is_system_path;
 
 /// Variables that pass through when the server has them: they say how text looks and what time it
 /// is, and hold no secrets.
@@ -91,8 +91,7 @@ fn usable_path(server: Option<&OsString>, policy: &SandboxPolicy) -> OsString {
             .chain(&policy.write)
             .chain([&policy.scope]);
         directory.is_absolute()
-            && (PROGRAMS.iter().any(|root| directory.starts_with(root))
-                || roots.any(|root| directory.starts_with(root)))
+            && (is_system_path(directory) || roots.any(|root| directory.starts_with(root)))
     };
     let kept: Vec<_> = std::env::split_paths(server)
         .filter(|entry| granted(entry))

@@ -8,13 +8,15 @@
 //! prepares a Landlock ruleset, installs a seccomp filter, and reports which layers hold
 //! ([`SandboxReport`]). It never changes its policy.
 //!
-//! For every command the host makes a supervisor, pid 1 of a pid namespace, which makes the command:
-//! own session, own Landlock domain, no capabilities, no descriptors but its input and output. A
-//! failure of any step means that the program does not run. Killing the supervisor ends the whole
-//! tree; reaping it proves that nothing is left.
+//! Commands run in *cells*: pid namespaces with a process of ours as pid 1, in which a process with its
+//! own session, its own Landlock domain and no capabilities waits to become the command. A failure of
+//! any step means that the program does not run. The init of a cell ends the whole tree when it is
+//! told to, and the kernel tells it when nothing is left; then the cell serves the next command.
+//! Without namespaces, and on other processors than x86-64, each command is forked with a supervisor
+//! of its own instead.
 //!
 //! ```text
-//! server ── Sandbox ──► host process ──► supervisor (pid 1) ──► command
+//! server ── Sandbox ──► host process ──► init (pid 1) ──► command
 //!        ◄─ SandboxHost   (namespaces, filter)   (Landlock, no capabilities)
 //! ```
 //!
@@ -77,5 +79,6 @@ pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
 pub use session::SessionDirectory;
+pub use system_paths::is_system_path;
 #[cfg(all(fuzzing, target_os = "linux"))]
 pub use wire::fuzz as fuzz_wire;

@@ -3,6 +3,8 @@
 //! Programs and libraries, the parts of `/etc` that libraries look at, a few facts about the
 //! machine. No home directories, no `/run`, no `/var`, no secrets.
 
+use std::path::Path;
+
 /// Directories with programs and libraries: read and execute. Missing ones are skipped.
 pub(crate) const PROGRAMS: [&str; 8] = [
     "/usr",
@@ -14,6 +16,11 @@ pub(crate) const PROGRAMS: [&str; 8] = [
     "/nix/store",
     "/run/current-system/sw",
 ];
+
+/// Whether a path lies in what every command may read and execute.
+pub fn is_system_path(path: &Path) -> bool {
+    PROGRAMS.iter().any(|directory| path.starts_with(directory))
+}
 
 /// Files and directories that are only read. Missing ones are skipped.
 #[cfg(target_os = "linux")]

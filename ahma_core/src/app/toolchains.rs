@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use ahma_sandbox::is_system_path;
+
 /// What one toolchain needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Toolchain {
@@ -129,7 +131,7 @@ impl Search<'_> {
                 return None;
             }
             let covered = read.iter().any(|granted| real.starts_with(granted));
-            if !is_of_the_system(&real) && !covered {
+            if !is_system_path(&real) && !covered {
                 read.push(real);
             }
         }
@@ -141,20 +143,6 @@ fn is_below(directory: &Path, roots: &[PathBuf]) -> bool {
     let real = directory.canonicalize();
     let real = real.as_deref().unwrap_or(directory);
     roots.iter().any(|root| real.starts_with(root))
-}
-
-fn is_of_the_system(path: &Path) -> bool {
-    [
-        "/usr",
-        "/bin",
-        "/sbin",
-        "/lib",
-        "/lib64",
-        "/opt",
-        "/nix/store",
-    ]
-    .iter()
-    .any(|directory| path.starts_with(directory))
 }
 
 #[cfg(test)]

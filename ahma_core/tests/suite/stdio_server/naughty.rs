@@ -241,7 +241,7 @@ fn a_million_empty_lines_are_counted() {
 }
 
 #[test]
-#[ignore = "takes minutes; .ci/soak runs it"]
+#[ignore = "writes gigabytes; .ci/soak runs it with an optimised server"]
 fn two_gigabytes_do_not_make_the_server_grow() {
     flood(
         "flood 2000000000",

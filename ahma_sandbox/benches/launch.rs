@@ -15,10 +15,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahma_sandbox::{
-    CommandRequest, Input, Launch, Sandbox, SandboxHost, SandboxPolicy, SessionDirectory,
-    become_host_if_asked,
+    Launch, Sandbox, SandboxHost, SandboxPolicy, SessionDirectory, become_host_if_asked,
 };
 use tokio::io::AsyncReadExt as _;
+
+mod kit;
+
+use kit::{median, middle, pss, rate, request, run, run_bare, run_blocking, timed};
 
 const ROUNDS: usize = 300;
 
@@ -28,7 +31,8 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(measure());
+    // On a worker, where the tasks of a server run too.
+    runtime.block_on(async { tokio::spawn(measure()).await.unwrap() });
 }
 
 async fn measure() {
@@ -59,7 +63,10 @@ async fn measure() {
         forking: Arc::new(sandbox.start(&forking).await.unwrap()),
         policy: cells,
     };
-    println!("memory of an idle host: {}", pss(contestants.cells.pid()));
+    println!(
+        "memory of an idle host: {}",
+        memory(contestants.cells.pid())
+    );
     latency(&contestants, "small server").await;
     let ballast = vec![1_u8; 256 << 20];
     latency(&contestants, "256 MiB in the server").await;
@@ -103,12 +110,6 @@ async fn latency(contestants: &Contestants, what: &str) {
     }
 }
 
-async fn timed(work: impl Future<Output = ()>) -> Duration {
-    let start = Instant::now();
-    work.await;
-    start.elapsed()
-}
-
 async fn throughput(contestants: &Contestants, callers: usize) {
     let mut rates: [Vec<f64>; 4] = Default::default();
     let confined = |host: &Arc<SandboxHost>| {
@@ -124,10 +125,7 @@ async fn throughput(contestants: &Contestants, callers: usize) {
         rates[2].push(rate(callers, confined(&contestants.cells)).await);
         rates[3].push(rate(callers, confined(&contestants.forking)).await);
     }
-    let [bare, blocking, cells, forking] = rates.map(|mut rates| {
-        rates.sort_by(f64::total_cmp);
-        rates[2]
-    });
+    let [bare, blocking, cells, forking] = rates.map(middle);
     let limit = bare.max(blocking);
     println!("{callers} callers, /bin/true, per second (and share of the faster bare one):");
     println!(
@@ -135,33 +133,6 @@ async fn throughput(contestants: &Contestants, callers: usize) {
         cells / limit,
         forking / limit
     );
-}
-
-async fn rate<F, W>(callers: usize, work: W) -> f64
-where
-    F: Future<Output = ()> + Send + 'static,
-    W: Fn() -> F + Clone + Send + 'static,
-{
-    let window = Duration::from_millis(500);
-    let end = Instant::now() + window;
-    let running: Vec<_> = (0..callers)
-        .map(|_| {
-            let work = work.clone();
-            tokio::spawn(async move {
-                let mut count = 0_u32;
-                while Instant::now() < end {
-                    work().await;
-                    count += 1;
-                }
-                count
-            })
-        })
-        .collect();
-    let mut total = 0;
-    for caller in running {
-        total += caller.await.unwrap();
-    }
-    f64::from(total) / window.as_secs_f64()
 }
 
 async fn kill_to_empty(host: &SandboxHost, policy: &SandboxPolicy) {
@@ -201,61 +172,18 @@ async fn hundred_sleeps(contestants: &Contestants) {
     println!("100 × sleep 1 at once: {:.2?}", start.elapsed());
 }
 
-async fn run_bare() {
-    let status = tokio::process::Command::new("/bin/true")
-        .status()
-        .await
-        .unwrap();
-    assert!(status.success());
-}
-
-async fn run_blocking() {
-    let run = || std::process::Command::new("/bin/true").status().unwrap();
-    assert!(tokio::task::spawn_blocking(run).await.unwrap().success());
-}
-
 async fn run_confined(host: &SandboxHost, policy: &SandboxPolicy) {
     run(host, policy, &["/bin/true"]).await;
 }
 
-/// To the end of the output, of the main process and of everything it started.
-async fn run(host: &SandboxHost, policy: &SandboxPolicy, arguments: &[&str]) {
-    let mut command = host.spawn(request(policy, arguments)).await.unwrap();
-    let mut output = Vec::new();
-    let mut pipe = command.take_output().unwrap();
-    pipe.read_to_end(&mut output).await.unwrap();
-    assert_eq!(command.exited().await.unwrap().code, Some(0));
-    command.gone().await;
-}
-
 /// Proportional memory of the host's processes that have memory of their own: the one around it and
 /// the host itself. The processes of its cells share the host's.
-fn pss(around: u32) -> String {
-    let children = format!("/proc/{around}/task/{around}/children");
-    let host = std::fs::read_to_string(children).unwrap_or_default();
-    let of = |pid: &str| {
-        let file = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-        let line = file.lines().find(|line| line.starts_with("Pss:"))?;
-        line.split_whitespace().nth(1).map(|kb| format!("{kb} kB"))
-    };
-    let unknown = || "not readable".to_owned();
+fn memory(around: u32) -> String {
+    let host = kit::children(around).first().copied();
+    let text = |kb: Option<u64>| kb.map_or("not readable".to_owned(), |kb| format!("{kb} kB"));
     format!(
         "{} around it, {} the host",
-        of(&around.to_string()).unwrap_or_else(unknown),
-        of(host.trim()).unwrap_or_else(unknown)
+        text(pss(around)),
+        text(host.and_then(pss))
     )
-}
-
-fn request(policy: &SandboxPolicy, arguments: &[&str]) -> CommandRequest {
-    CommandRequest {
-        arguments: arguments.iter().map(Into::into).collect(),
-        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        directory: policy.scope.clone(),
-        input: Input::Nothing,
-    }
-}
-
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
 }

@@ -60,7 +60,7 @@ mod macos;
 pub use beneath::read_beneath;
 #[cfg(target_os = "linux")]
 pub use client::{
-    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,
+    RunningCommand, Sandbox, SandboxHost, WARM_SHELL, allow_many_descriptors, enlarge_pipe,
     protect_this_process,
 };
 pub use command::{CommandRequest, Exit, Input, Unfinished};

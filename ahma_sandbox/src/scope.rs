@@ -66,6 +66,11 @@ pub(crate) struct DirectoryIdentity {
 }
 
 impl DirectoryIdentity {
+    /// Its real path when this was made.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// That of a directory's real path. A path that meanwhile leads elsewhere is refused: following it
     /// would widen the scope.
     pub(crate) fn of(path: &Path) -> Result<Self, ScopeError> {

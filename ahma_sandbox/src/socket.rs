@@ -13,10 +13,11 @@ use rustix::net::{
 
 #[cfg(target_arch = "x86_64")]
 use crate::wire::HEADER;
-use crate::wire::{MAX_INLINE, MAX_PAYLOAD};
+use crate::wire::{FURTHER, MAX_INLINE, MAX_PAYLOAD};
 
-/// Descriptors in one packet: standard input, output, and a memory file for a large payload.
-const MAX_DESCRIPTORS: usize = 3;
+/// Descriptors in one packet: standard input and output, those of a shell that waits, and a memory file
+/// for a large payload.
+const MAX_DESCRIPTORS: usize = 3 + FURTHER;
 
 /// The first byte of a packet: whether the payload is in the packet or in the last descriptor.
 const INLINE: u8 = 0;

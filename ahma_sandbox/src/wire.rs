@@ -18,12 +18,15 @@ pub(crate) const MAX_INLINE: usize = 60 * 1024;
 /// The largest payload at all: arguments and environment of a command.
 pub(crate) const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
 
+/// How many descriptors a command can get beside the standard ones, numbered from 3 on.
+pub(crate) const FURTHER: usize = 2;
+
 /// A message to the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToHost {
     /// The first message: the policy, as JSON.
     Policy(Vec<u8>),
-    /// Start a command; standard input and output come as descriptors.
+    /// Start a command. Standard input, output and up to [`FURTHER`] more come as descriptors.
     Run(RunRequest),
     /// Ask the processes of a command to end.
     Terminate(u64),

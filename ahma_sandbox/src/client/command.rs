@@ -8,9 +8,12 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use tokio::net::unix::pipe;
-use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::{RecvError, TryRecvError};
+use tokio::time::{Instant, timeout_at};
 
 use super::host::Shared;
+use super::warm::{QUIET, Ticket};
 use crate::command::{CommandRequest, Exit, Input, Unfinished};
 use crate::error::SpawnError;
 use crate::wire::{RunRequest, ToHost};
@@ -75,6 +78,10 @@ pub struct RunningCommand {
     exit: Option<Result<Exit, Unfinished>>,
     is_gone: bool,
     is_sent: bool,
+    /// Of a shell that was warm.
+    ticket: Option<Ticket>,
+    /// When another shell is to be started in the place of one that was warm, if it still runs.
+    replace_at: Option<Instant>,
 }
 
 impl RunningCommand {
@@ -94,6 +101,8 @@ impl RunningCommand {
             exit: None,
             is_gone: false,
             is_sent: false,
+            ticket: None,
+            replace_at: None,
         })
     }
 
@@ -107,11 +116,46 @@ impl RunningCommand {
         if let Some(exit) = self.exit {
             return exit;
         }
-        let exit = (&mut self.exited)
-            .await
-            .unwrap_or(Err(Unfinished::HostGone));
+        if let Some(until) = self.replace_at {
+            if let Ok(exit) = timeout_at(until, &mut self.exited).await {
+                return self.judge(exit);
+            }
+            self.replace_at = None;
+            self.host.look_for_shells();
+        }
+        let exit = (&mut self.exited).await;
+        self.judge(exit)
+    }
+
+    fn judge(
+        &mut self,
+        exit: Result<Result<Exit, Unfinished>, RecvError>,
+    ) -> Result<Exit, Unfinished> {
+        let exit = exit.unwrap_or(Err(Unfinished::HostGone));
+        let exit = exit.and_then(|exit| match &self.ticket {
+            Some(ticket) => ticket.judge(exit),
+            None => Ok(exit),
+        });
         self.exit = Some(exit);
         exit
+    }
+
+    /// Whether the main process has ended, as far as is known now.
+    pub(super) fn has_exited(&mut self) -> bool {
+        if self.exit.is_none() {
+            self.exit = match self.exited.try_recv() {
+                Ok(exit) => Some(exit),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Closed) => Some(Err(Unfinished::HostGone)),
+            };
+        }
+        self.exit.is_some()
+    }
+
+    /// From now on it runs what was handed over to it.
+    pub(super) fn set_ticket(&mut self, ticket: Ticket) {
+        self.ticket = Some(ticket);
+        self.replace_at = Some(Instant::now() + QUIET);
     }
 
     /// Waits until no process of the command is left.

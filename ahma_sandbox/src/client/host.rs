@@ -1,10 +1,11 @@
 //! One sandbox host, as the server sees it.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::runtime::Handle;
@@ -13,6 +14,7 @@ use tokio::sync::oneshot;
 use super::command::{RunningCommand, into_wire, open_input};
 use super::connection::Connection;
 use super::spawner::Reaper;
+use super::warm::WarmShells;
 use crate::command::{CommandRequest, Exit, Unfinished};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::ledger::Ledger;
@@ -37,6 +39,7 @@ pub(super) struct Shared {
     ledger: Ledger,
     /// Whether this side ended it; then the host may still look at commands for a moment.
     ended_here: AtomicBool,
+    warm: OnceLock<Arc<WarmShells>>,
 }
 
 /// The commands whose end has not been reported; `None` once the host is gone.
@@ -71,6 +74,7 @@ impl SandboxHost {
             next: AtomicU64::new(1),
             ledger,
             ended_here: AtomicBool::new(false),
+            warm: OnceLock::new(),
         });
         tokio::spawn(read(Arc::clone(&shared), reaper));
         Ok(SandboxHost {
@@ -104,45 +108,29 @@ impl SandboxHost {
 
     /// Has a command started. Whether its program could be executed is said by
     /// [`RunningCommand::exited`]: waiting for it here would cost every command a message.
+    ///
+    /// A script (`bash -c -- SCRIPT`) goes to a warm shell, when there is one.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
-        let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
-        let (output, writing) =
-            pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
+        let warm = self.shared.warm.get();
+        if let Some(command) = warm.and_then(|shells| shells.run(&request)) {
+            return Ok(command);
+        }
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
-        let message = ToHost::Run(into_wire(request, id)?);
+        self.shared.spawn(request, &input, &[]).await
+    }
 
-        let (exited, exit) = oneshot::channel();
-        let (gone, end) = oneshot::channel();
-        // Everything that can fail comes before the request: what was sent runs.
-        let mut command = RunningCommand::new(id, Arc::clone(&self.shared), output, exit, end)
-            .map_err(SpawnError::Resources)?;
-        let waiting = Waiting {
-            exited: Some(exited),
-            gone,
-        };
-        self.shared.expect(id, waiting)?;
-        let fds = [input.as_fd(), writing.as_fd()];
-        match self.shared.connection.send(&message, &fds).await {
-            Ok(()) => {
-                command.was_sent();
-                Ok(command)
-            }
-            Err(error) => Err(self.not_sent(error)),
+    /// Keeps so many shells waiting for scripts that run in this environment. Once for each host.
+    pub fn keep_warm(&self, count: usize, environment: Vec<(OsString, OsString)>) {
+        if count > 0 {
+            let home = self.scope.path().to_owned();
+            let keep = || WarmShells::keep(&self.shared, count, environment, home);
+            self.shared.warm.get_or_init(keep);
         }
     }
 
-    fn not_sent(&self, error: io::Error) -> SpawnError {
-        match error.kind() {
-            io::ErrorKind::InvalidInput => SpawnError::BadRequest(error.to_string()),
-            io::ErrorKind::BrokenPipe
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::NotConnected => {
-                // Known at once, and not only when the reading task gets there.
-                self.shared.is_over();
-                SpawnError::HostGone
-            }
-            _ => SpawnError::Resources(error),
-        }
+    /// How many shells wait for a script.
+    pub fn warm_shells(&self) -> usize {
+        self.shared.warm.get().map_or(0, |shells| shells.waiting())
     }
 }
 
@@ -205,6 +193,58 @@ impl Shared {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many commands have not ended, those that wait included; `None` when the host is gone.
+    pub(super) fn running(&self) -> Option<usize> {
+        self.commands().as_ref().map(HashMap::len)
+    }
+
+    /// Has a command started, with descriptors beside the standard ones.
+    pub(super) async fn spawn(
+        self: &Arc<Self>,
+        request: CommandRequest,
+        input: &OwnedFd,
+        further: &[BorrowedFd<'_>],
+    ) -> Result<RunningCommand, SpawnError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (output, writing) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
+        let message = ToHost::Run(into_wire(request, id)?);
+
+        let (exited, exit) = oneshot::channel();
+        let (gone, end) = oneshot::channel();
+        // Everything that can fail comes before the request: what was sent runs.
+        let mut command = RunningCommand::new(id, Arc::clone(self), output, exit, end)
+            .map_err(SpawnError::Resources)?;
+        let waiting = Waiting {
+            exited: Some(exited),
+            gone,
+        };
+        self.expect(id, waiting)?;
+        let mut fds = vec![input.as_fd(), writing.as_fd()];
+        fds.extend(further);
+        match self.connection.send(&message, &fds).await {
+            Ok(()) => {
+                command.was_sent();
+                Ok(command)
+            }
+            Err(error) => Err(self.not_sent(error)),
+        }
+    }
+
+    fn not_sent(&self, error: io::Error) -> SpawnError {
+        match error.kind() {
+            io::ErrorKind::InvalidInput => SpawnError::BadRequest(error.to_string()),
+            io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::NotConnected => {
+                // Known at once, and not only when the reading task gets there.
+                self.is_over();
+                SpawnError::HostGone
+            }
+            _ => SpawnError::Resources(error),
+        }
+    }
+
     fn expect(&self, id: u64, waiting: Waiting) -> Result<(), SpawnError> {
         let mut commands = self.commands();
         commands
@@ -236,6 +276,16 @@ impl Shared {
                 let _ = exited.send(Err(Unfinished::NeverStarted));
             }
         }
+        if let Some(shells) = self.warm.get() {
+            shells.give_up();
+        }
+    }
+
+    /// There may be time now to start warm shells.
+    pub(super) fn look_for_shells(&self) {
+        if let Some(shells) = self.warm.get() {
+            shells.look();
+        }
     }
 
     pub(super) fn forget(&self, id: u64) {
@@ -259,6 +309,9 @@ impl Shared {
             FromHost::Gone { id } => (id, Ok(Exit::from_wait_status(libc::SIGKILL)), true),
             FromHost::Ready(_) | FromHost::SetupFailed(_) => return,
         };
+        if last {
+            self.look_for_shells();
+        }
         if let Some(exited) = commands.get_mut(&id).and_then(|it| it.exited.take()) {
             let _ = exited.send(exit);
         }

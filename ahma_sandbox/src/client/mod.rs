@@ -8,8 +8,10 @@ mod connection;
 mod guard;
 mod host;
 mod spawner;
+mod warm;
 
 pub use command::{RunningCommand, enlarge_pipe};
 pub use guard::{allow_many_descriptors, protect_this_process};
 pub use host::SandboxHost;
 pub use spawner::Sandbox;
+pub use warm::SHELL as WARM_SHELL;

@@ -180,7 +180,7 @@ impl Starter for Cells {
             return;
         };
         let cell = self.cells.swap_remove(index);
-        cell.close_stdio();
+        inside::close_descriptors(cell.shared);
         match (cell.shared.command(), cell.shared.failure()) {
             (Some(id), Some((step, errno))) => {
                 launcher.tell(&FromHost::NotStarted { id, step, errno });
@@ -215,6 +215,9 @@ impl Cell {
         shared
             .output
             .store(job.output.into_raw_fd(), Ordering::Relaxed);
+        for (place, fd) in shared.further.iter().zip(job.further) {
+            place.store(fd.into_raw_fd(), Ordering::Relaxed);
+        }
         words.lend_to(shared);
         shared.go.store(1, Ordering::Release);
         raw::wake(&shared.go);
@@ -227,11 +230,6 @@ impl Cell {
     fn end(&mut self) {
         self.ended = true;
         self.signal(Signal::KILL);
-    }
-
-    /// Closes what an init that was killed left open.
-    fn close_stdio(&self) {
-        inside::close_stdio(self.shared);
     }
 }
 

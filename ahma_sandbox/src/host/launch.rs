@@ -37,6 +37,8 @@ pub(super) struct Job {
     pub(super) request: RunRequest,
     pub(super) input: OwnedFd,
     pub(super) output: OwnedFd,
+    /// What the command finds from number 3 on.
+    pub(super) further: Vec<OwnedFd>,
 }
 
 /// Why a step of the launch failed.

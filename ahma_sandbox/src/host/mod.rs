@@ -33,7 +33,7 @@ use crate::error::{SetupFailure, SetupStep};
 use crate::ledger::Ledger;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::socket::{self, Received};
-use crate::wire::{FromHost, ToHost};
+use crate::wire::{FURTHER, FromHost, ToHost};
 
 /// The hidden argument that makes a program a sandbox host.
 pub const HOST_ARGUMENT: &str = "__sandbox-host";
@@ -87,13 +87,19 @@ fn run() -> io::Result<Infallible> {
 
 /// Takes the connection off standard input and closes everything else that was inherited.
 fn take_connection() -> io::Result<OwnedFd> {
-    let connection = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let above = 3 + FURTHER as i32;
+    let connection = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), above)?;
     let null = File::options().read(true).write(true).open("/dev/null")?;
-    sys::place_descriptor(null.as_fd(), 0)?;
-    sys::place_descriptor(null.as_fd(), 1)?;
+    let null = rustix::io::fcntl_dupfd_cloexec(null, above)?;
+    // Below `above` the host keeps nothing: a command gets its descriptors at these numbers, and none
+    // must stand in the way of another.
+    let mut kept = vec![std::os::fd::AsRawFd::as_raw_fd(&connection)];
+    for number in [0, 1].into_iter().chain(3..above) {
+        sys::place_descriptor(null.as_fd(), number)?;
+        kept.push(number);
+    }
     drop(null);
-    let number = std::os::fd::AsRawFd::as_raw_fd(&connection);
-    sys::close_all_but(&[number])?;
+    sys::close_all_but(&kept)?;
     Ok(connection)
 }
 

@@ -12,7 +12,7 @@ use super::sys::Signals;
 use crate::error::LaunchStep;
 use crate::ledger::Ledger;
 use crate::socket::{self, Received};
-use crate::wire::{FromHost, ToHost};
+use crate::wire::{FURTHER, FromHost, ToHost};
 
 /// Serves until the server closes the connection; then no process of any command is left.
 pub(super) fn serve(launcher: &Launcher, ledger: Ledger, signals: &Signals) -> io::Result<()> {
@@ -86,6 +86,7 @@ impl Host<'_> {
                     request,
                     input,
                     output,
+                    further: fds.take(FURTHER).collect(),
                 };
                 self.starter.run(launcher, job);
             }

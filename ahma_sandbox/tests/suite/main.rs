@@ -24,6 +24,7 @@ mod processes;
 mod protected;
 mod protocol;
 mod unprivileged;
+mod warm;
 mod without_layers;
 
 mod support;

@@ -110,7 +110,7 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
                 return Err(Failure { step, errno });
             }
             // Ours would keep the output open.
-            close_stdio(cell);
+            close_descriptors(cell);
             if !empty {
                 tell(cell, wire::exited(id, status, false));
                 reported = true;
@@ -125,6 +125,8 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
             cell.clear();
             tell(cell, message);
             cell.release();
+            // Whoever waits for the news comes before the preparation of the next command.
+            raw::let_others_run();
             return Ok(());
         }
         // A free cell waits for a while only; one with a command as long as it takes.
@@ -177,9 +179,10 @@ fn reap(main: usize) -> (Option<i32>, Left) {
     (ended, Left::MoreToCollect)
 }
 
-/// Closes the host's copies of the command's input and output, in the table they share.
-pub(super) fn close_stdio(cell: &Shared) {
-    for fd in [&cell.input, &cell.output] {
+/// Closes the host's copies of the command's descriptors, in the table they share.
+pub(super) fn close_descriptors(cell: &Shared) {
+    let standard = [&cell.input, &cell.output];
+    for fd in standard.into_iter().chain(&cell.further) {
         let number = fd.swap(-1, Ordering::AcqRel);
         if number >= 0 {
             let _ = raw::close(number);
@@ -240,6 +243,14 @@ fn become_program(cell: &Shared) -> Result<Infallible, Failure> {
     // One pipe for both, so that the output is in the order it was written.
     raw::place(output, 1).at(LaunchStep::Stdio)?;
     raw::place(output, 2).at(LaunchStep::Stdio)?;
+    let mut number = 3;
+    for fd in &cell.further {
+        let fd = fd.load(Ordering::Acquire);
+        if fd >= 0 {
+            raw::place(fd, number).at(LaunchStep::Stdio)?;
+        }
+        number += 1;
+    }
     // SAFETY: the host keeps the words of the command until the cell is free again.
     unsafe { raw::change_directory(cell.directory.load(Ordering::Acquire)) }
         .at(LaunchStep::WorkingDirectory)?;

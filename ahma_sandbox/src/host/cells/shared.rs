@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::error::LaunchStep;
+use crate::wire::FURTHER;
 
 /// What all cells of a host have in common; never changes.
 pub(super) struct Common {
@@ -50,6 +51,8 @@ pub(super) struct Shared {
     /// Standard input and output, as numbers in the shared table; negative when closed.
     pub(super) input: AtomicI32,
     pub(super) output: AtomicI32,
+    /// What the command finds from number 3 on.
+    pub(super) further: [AtomicI32; FURTHER],
     pub(super) directory: AtomicPtr<c_char>,
     /// Where the program may be, ended by null.
     pub(super) programs: AtomicPtr<*const c_char>,
@@ -81,6 +84,7 @@ impl Shared {
             kill: AtomicU64::new(0),
             input: AtomicI32::new(-1),
             output: AtomicI32::new(-1),
+            further: [const { AtomicI32::new(-1) }; FURTHER],
             directory: AtomicPtr::new(ptr::null_mut()),
             programs: AtomicPtr::new(ptr::null_mut()),
             arguments: AtomicPtr::new(ptr::null_mut()),

@@ -37,6 +37,9 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     drop_capabilities().at(LaunchStep::Capabilities)?;
     // After the last use of any descriptor of the host.
     sys::close_on_exec_from(3).at(LaunchStep::Descriptors)?;
+    for (fd, number) in job.further.iter().zip(3..) {
+        sys::place_descriptor(fd.as_fd(), number).at(LaunchStep::Stdio)?;
+    }
     sys::Signals::unblock_all().at(LaunchStep::Signals)
 }
 

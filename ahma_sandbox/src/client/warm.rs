@@ -1,0 +1,279 @@
+//! Shells that have started and are confined before anyone asks for one.
+//!
+//! A warm shell is a command like any other: a `bash` in a cell of its own, started ahead of time with
+//! two descriptors more, that waits. To use it, the server writes a directory and a script into the
+//! memory file behind one of them and a line into the pipe behind the other; the host has no part in
+//! that. Each is used once, so nothing passes from one script to the next. New ones are started when
+//! little else runs, so that they never take the processor from a command that somebody waits for;
+//! what finds none is started the usual way.
+
+mod one_program;
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create};
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::sync::Notify;
+
+use self::one_program::is_one_program;
+use super::command::{RunningCommand, open_input};
+use super::host::Shared;
+use crate::command::{CommandRequest, Exit, Input, Unfinished};
+use crate::error::{LaunchStep, SpawnError};
+
+/// The shell whose scripts can be warm.
+pub const SHELL: &str = "bash";
+
+/// What a shell executes while it waits, and then: on one line, so that a script's own lines keep their
+/// numbers, and without leaving a variable or a descriptor that `bash -c` would not have.
+///
+/// A pipe that ends without a line means that the shell is not needed. A `d` in the line says that the
+/// script does not run where the shell waited: its directory follows the script. Both are read before
+/// anything is done with them: what is then written into the memory file lies behind them and says that
+/// the directory could not be entered. An `e` says that the script is one program, which the shell becomes
+/// if it finds it; if not, it says so as usual.
+const WAIT_FOR_SCRIPT: &str = concat!(
+    r#"read -ru4 || exit; "#,
+    r#"IFS= read -rd '' -u3 BASH_EXECUTION_STRING; "#,
+    r#"[[ $REPLY != d* ]] || { IFS= read -rd '' -u3 PWD; "#,
+    r#"cd -P -- "$PWD" 2>/dev/null || { printf x >&3; exit 127; }; "#,
+    r#"unset OLDPWD; declare -x OLDPWD; }; "#,
+    r#"exec 3<&- 4<&-; [[ $REPLY != *e ]] || "#,
+    r#"! type -P -- "${BASH_EXECUTION_STRING%% *}" >/dev/null || "#,
+    r#"{ unset REPLY; eval -- "exec $BASH_EXECUTION_STRING"; }; "#,
+    r#"unset REPLY; SECONDS=0; eval -- "$BASH_EXECUTION_STRING""#,
+);
+/// What the shell exits with when it cannot enter the directory.
+const NO_DIRECTORY: i32 = 127;
+/// The kernel takes no longer argument; the usual way says so.
+const LONGEST_SCRIPT: usize = 128 * 1024 - 1;
+/// A shell is replaced when its script ends, or when that takes longer than this: not at once, when it
+/// would only delay the script.
+pub(super) const QUIET: Duration = Duration::from_millis(5);
+/// When that many shells in a row end without having been used, no more are started.
+const MOST_DEATHS: u32 = 3;
+
+/// The warm shells of one host.
+pub(super) struct WarmShells {
+    count: usize,
+    environment: Vec<(OsString, OsString)>,
+    /// Where they wait: the scope, where most scripts run.
+    home: PathBuf,
+    /// The one that has waited longest first: it is surely ready.
+    waiting: Mutex<VecDeque<WarmShell>>,
+    /// Shells in a row that ended without having been used.
+    deaths: AtomicU32,
+    /// A command has ended, or goes on for long.
+    changed: Notify,
+}
+
+/// A shell that waits.
+struct WarmShell {
+    command: RunningCommand,
+    file: OwnedFd,
+    trigger: OwnedFd,
+}
+
+/// What tells, after its end, whether a shell ever looked at its script.
+pub(super) struct Ticket {
+    file: OwnedFd,
+    length: u64,
+    directory: PathBuf,
+}
+
+impl WarmShells {
+    /// Keeps shells of this environment for the host until it is gone.
+    pub(super) fn keep(
+        host: &Arc<Shared>,
+        count: usize,
+        environment: Vec<(OsString, OsString)>,
+        home: PathBuf,
+    ) -> Arc<Self> {
+        let shells = Arc::new(WarmShells {
+            count,
+            environment,
+            home,
+            waiting: Mutex::default(),
+            deaths: AtomicU32::new(0),
+            changed: Notify::new(),
+        });
+        tokio::spawn(keep_full(Arc::downgrade(host), Arc::clone(&shells)));
+        shells
+    }
+
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// The host is gone; so are they.
+    pub(super) fn give_up(&self) {
+        let gone = std::mem::take(&mut *self.lock());
+        drop(gone);
+        self.look();
+    }
+
+    /// Something has happened after which there may be time to start a shell.
+    pub(super) fn look(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Runs a request in a shell that waits, if it is a script and there is one.
+    pub(super) fn run(&self, request: &CommandRequest) -> Option<RunningCommand> {
+        let script = self.script_of(request)?;
+        loop {
+            let shell = self.lock().pop_front()?;
+            // One that has died is left out; so is one whose host is gone.
+            if let Some(command) = shell.give(&self.home, &request.directory, script) {
+                self.deaths.store(0, Ordering::Relaxed);
+                return Some(command);
+            }
+        }
+    }
+
+    /// The script of a request that is nothing but a script.
+    fn script_of<'r>(&self, request: &'r CommandRequest) -> Option<&'r OsStr> {
+        let [shell, flag, end, script] = request.arguments.as_slice() else {
+            return None;
+        };
+        let is_script = (shell.as_os_str(), flag.as_os_str(), end.as_os_str())
+            == (OsStr::new(SHELL), OsStr::new("-c"), OsStr::new("--"));
+        let fits = script.len() <= LONGEST_SCRIPT
+            && !script.as_bytes().contains(&0)
+            && !request.directory.as_os_str().as_bytes().contains(&0)
+            && request.directory.is_absolute();
+        let usual = request.input == Input::Nothing && request.environment == self.environment;
+        (is_script && fits && usual).then_some(script)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<WarmShell>> {
+        // A list of shells is consistent after any panic.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts one more.
+    async fn start(&self, host: &Arc<Shared>) -> Result<(), SpawnError> {
+        let resources = |error: rustix::io::Errno| SpawnError::Resources(error.into());
+        let file = memfd_create("ahma-script", MemfdFlags::CLOEXEC).map_err(resources)?;
+        let (triggered, trigger) = pipe_with(PipeFlags::CLOEXEC).map_err(resources)?;
+        let input = open_input(&Input::Nothing).map_err(SpawnError::Resources)?;
+        let arguments = [SHELL, "-c", WAIT_FOR_SCRIPT];
+        let request = CommandRequest {
+            arguments: arguments.map(OsString::from).to_vec(),
+            environment: self.environment.clone(),
+            directory: self.home.clone(),
+            input: Input::Nothing,
+        };
+        let further = [file.as_fd(), triggered.as_fd()];
+        let command = Shared::spawn(host, request, &input, &further).await?;
+        self.lock().push_back(WarmShell {
+            command,
+            file,
+            trigger,
+        });
+        Ok(())
+    }
+
+    /// Takes out those that have ended. Whether it is of use to start others.
+    fn bury(&self) -> bool {
+        let mut waiting = self.lock();
+        waiting.retain_mut(|shell| {
+            let dead = shell.command.has_exited();
+            self.deaths.fetch_add(u32::from(dead), Ordering::Relaxed);
+            !dead
+        });
+        self.deaths.load(Ordering::Relaxed) < MOST_DEATHS
+    }
+}
+
+impl WarmShell {
+    /// Hands a script over. `None` when the shell is gone; then nothing of the script has run.
+    fn give(mut self, home: &Path, directory: &Path, script: &OsStr) -> Option<RunningCommand> {
+        if self.command.has_exited() {
+            return None;
+        }
+        let text = [script.as_bytes(), directory.as_os_str().as_bytes(), b""].join(&0);
+        let ticket = Ticket::write(self.file, &text, directory).ok()?;
+        let line = match (directory == home, is_one_program(script.as_bytes())) {
+            (true, false) => "\n",
+            (true, true) => "e\n",
+            (false, false) => "d\n",
+            (false, true) => "de\n",
+        };
+        rustix::io::write(&self.trigger, line.as_bytes()).ok()?;
+        self.command.set_ticket(ticket);
+        Some(self.command)
+    }
+}
+
+impl Ticket {
+    /// Where it is written does not move the place where the shell begins to read.
+    fn write(file: OwnedFd, text: &[u8], directory: &Path) -> io::Result<Self> {
+        let mut at = 0;
+        while at < text.len() {
+            at += rustix::io::pwrite(&file, &text[at..], at as u64)?;
+        }
+        Ok(Ticket {
+            file,
+            length: at as u64,
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// What an exit means. A shell that was killed before it began to read ran nothing; one that could
+    /// not enter the directory neither.
+    pub(super) fn judge(&self, exit: Exit) -> Result<Exit, Unfinished> {
+        if exit.signal.is_some() && rustix::fs::seek(&self.file, SeekFrom::Current(0)) == Ok(0) {
+            return Err(Unfinished::NeverStarted);
+        }
+        if exit.code == Some(NO_DIRECTORY) && self.has_complaint() {
+            let seen = rustix::fs::stat(&self.directory);
+            return Err(Unfinished::NotStarted {
+                step: LaunchStep::WorkingDirectory,
+                // Where the server sees nothing wrong, it was the sandbox.
+                errno: seen
+                    .err()
+                    .map_or(libc::EACCES, rustix::io::Errno::raw_os_error),
+            });
+        }
+        Ok(exit)
+    }
+
+    fn has_complaint(&self) -> bool {
+        let about = rustix::fs::fstat(&self.file);
+        about.is_ok_and(|about| about.st_size.unsigned_abs() > self.length)
+    }
+}
+
+/// Starts shells while there are too few and little else runs, until the host is gone or they do not
+/// live.
+async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    while shells.bury() {
+        let Some(shared) = host.upgrade() else {
+            return;
+        };
+        let Some(running) = shared.running() else {
+            // One may have been started while the others were given up.
+            return shells.give_up();
+        };
+        let waiting = shells.waiting();
+        let is_busy = running.saturating_sub(waiting) >= cores;
+        if waiting < shells.count && !is_busy {
+            if shells.start(&shared).await.is_err() {
+                return;
+            }
+            continue;
+        }
+        drop(shared);
+        shells.changed.notified().await;
+    }
+}

@@ -1,0 +1,460 @@
+//! Shells that wait for scripts: there before the call, used once, and otherwise as any command.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use ahma_sandbox::{
+    CommandRequest, Input, LaunchStep, Layer, RunningCommand, SandboxPolicy, Unfinished,
+};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Bench, Done, children, exists, finish, patiently, processes_marked, read_line, unique_mark,
+    until_none_marked,
+};
+
+/// A bench with so many shells waiting.
+async fn warm(count: usize) -> Bench {
+    warm_with(count, |_| {}).await
+}
+
+async fn warm_with(count: usize, change: impl FnOnce(&mut SandboxPolicy)) -> Bench {
+    let bench = Bench::with(change).await;
+    let environment = bench.request(&[]).environment;
+    bench.host.keep_warm(count, environment);
+    until_warm(&bench, count).await;
+    bench
+}
+
+/// Waits until so many shells have been started, and each has come to where it waits.
+async fn until_warm(bench: &Bench, count: usize) {
+    patiently(async {
+        while bench.host.warm_shells() < count || shells(bench).len() < count {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+/// The pids, on the machine, of the shells that wait in the cells of a bench.
+fn shells(bench: &Bench) -> BTreeSet<u32> {
+    below(bench.host.pid())
+        .into_iter()
+        .filter(|pid| {
+            let about = |file| fs::read_to_string(format!("/proc/{pid}/{file}"));
+            about("cmdline").is_ok_and(|line| line.starts_with("bash\0-c\0read"))
+                && about("syscall").is_ok_and(|call| call.starts_with("0 0x4 "))
+        })
+        .collect()
+}
+
+fn below(pid: u32) -> Vec<u32> {
+    let children = children(pid);
+    let grandchildren: Vec<u32> = children.iter().flat_map(|pid| below(*pid)).collect();
+    [children, grandchildren].concat()
+}
+
+fn script(bench: &Bench, script: &str) -> CommandRequest {
+    bench.request(&["bash", "-c", "--", script])
+}
+
+async fn spawn(bench: &Bench, request: CommandRequest) -> RunningCommand {
+    patiently(bench.host.spawn(request)).await.unwrap()
+}
+
+async fn run(bench: &Bench, text: &str) -> Done {
+    finish(spawn(bench, script(bench, text)).await).await
+}
+
+/// The process that a script has become.
+async fn becomes(bench: &Bench, request: CommandRequest, mark: &str) -> u32 {
+    let mut command = spawn(bench, request).await;
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    let found = patiently(async {
+        loop {
+            let found = processes_marked(&format!("sleep {mark}"));
+            if let [line] = found.as_slice()
+                && !line.contains("bash")
+            {
+                return line.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    command.kill();
+    patiently(command.gone()).await;
+    found.split_once(' ').unwrap().0.parse().unwrap()
+}
+
+fn stay(mark: &str) -> String {
+    format!("echo up; exec sleep {mark}")
+}
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+#[tokio::test]
+async fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
+    let bench = warm(1).await;
+    let before = shells(&bench);
+    let mark = unique_mark();
+    let pid = becomes(&bench, script(&bench, &stay(&mark)), &mark).await;
+    assert_eq!(BTreeSet::from([pid]), before);
+}
+
+#[tokio::test]
+async fn what_is_no_script_or_not_in_the_usual_environment_gets_a_process_of_its_own() {
+    let bench = warm(1).await;
+    let before = shells(&bench);
+    let usual = |mark: &str| script(&bench, &stay(mark));
+    let mut another = usual("1");
+    let changes: [fn(&mut CommandRequest); 4] = [
+        |request| request.environment.push(("MORE".into(), "1".into())),
+        |request| request.input = Input::Bytes(b"text".to_vec()),
+        |request| request.arguments[0] = "sh".into(),
+        |request| {
+            request.arguments.remove(2);
+        },
+    ];
+    for change in changes {
+        let mark = unique_mark();
+        another.clone_from(&usual(&mark));
+        change(&mut another);
+        let pid = becomes(&bench, another.clone(), &mark).await;
+        assert!(!before.contains(&pid), "{another:?}");
+    }
+    assert_eq!(shells(&bench), before);
+}
+
+#[tokio::test]
+async fn each_shell_is_used_once_and_another_takes_its_place() {
+    let bench = warm(2).await;
+    let mut used = BTreeSet::new();
+    for _ in 0..6 {
+        until_warm(&bench, 2).await;
+        let mark = unique_mark();
+        let pid = becomes(&bench, script(&bench, &stay(&mark)), &mark).await;
+        assert!(used.insert(pid), "{pid} was used twice");
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_script_is_left_for_the_next_one() {
+    let bench = warm(1).await;
+    let look = "pwd; umask; ulimit -a; set | grep -v -E '^(EPOCH|RANDOM|SRANDOM|BASH_EXEC)'; \
+                trap; alias; shopt; set -o; ls -l /proc/$$/fd | wc -l; ls /dev/shm";
+    let fresh = run(&bench, look).await;
+    assert!(fresh.succeeded(), "{fresh:?}");
+    let meddle = "cd /; umask 0; ulimit -n 64; export MEDDLED=1; echo() { exit 3; }; export -f echo; \
+                  trap 'exit 4' EXIT TERM; set -eu; shopt -s extglob; alias ls=false; exec 7</dev/null; \
+                  PATH=/nowhere; IFS=x; read";
+    for _ in 0..4 {
+        until_warm(&bench, 1).await;
+        run(&bench, meddle).await;
+        until_warm(&bench, 1).await;
+        assert_eq!(run(&bench, look).await, fresh);
+    }
+}
+
+/// Scripts whose output or exit says something about the shell they run in.
+const TELLING: [&str; 52] = [
+    "echo hi",
+    "",
+    "# nothing",
+    "-x",
+    "echo \"$0 $# $- $SECONDS $SHLVL $PWD [$OLDPWD]\"; declare -p OLDPWD",
+    "set | grep -v -E '^(EPOCH|RANDOM|SRANDOM|SECONDS|_=|PIPESTATUS)'",
+    "echo \"$BASH_EXECUTION_STRING\"",
+    "ls -l /proc/self/fd | wc -l",
+    "no-such-program",
+    "no-such-program with arguments",
+    "./no-such-program",
+    "/etc",
+    "cat /proc/self/status-that-is-not",
+    "ls -d /usr",
+    "env -u _",
+    "sh -c exit",
+    "cat no-such-file",
+    "exec no-such-program",
+    "\n\necho $LINENO\nno-such-program",
+    "echo '  kept  '  \n\n",
+    "if",
+    "echo a; )",
+    "foo='not closed",
+    "set -u; echo $nope; echo never",
+    "echo ${x:?gone}; echo never",
+    "set -e; false; echo never",
+    "readonly a=1; a=2; echo never",
+    "trap 'echo bye' EXIT; exit 3",
+    "trap 'echo T' ERR; false; true",
+    "return 3; echo after",
+    "false",
+    "(exit 7)",
+    "/bin/false",
+    "exec /bin/false",
+    "kill -9 $$",
+    "kill -TERM $$",
+    "cat <<END\nhere $HOME\nEND",
+    "cat <(echo process) <(echo substitution)",
+    "sleep 0 & wait; echo $?",
+    "printf '%s' '\u{1}\u{7f}ä' | od -c",
+    "read x; echo \"$? $x\"",
+    "cd -",
+    "cd ..; cd - >/dev/null; pwd",
+    "shopt -s extglob\necho @(a|b)",
+    "shopt -s expand_aliases\nalias q='echo alias'\nq",
+    "f() { echo ${FUNCNAME[@]} ${BASH_LINENO[@]}; }; f",
+    "exec 3</dev/null 4</dev/null; echo $?",
+    "set -- a b; echo $@ $#",
+    "shopt; set -o; umask; ulimit -a; trap; alias",
+    "env | sort | grep -v ^_=",
+    "mapfile -t a < <(seq 3); echo ${a[@]}; coproc cat; echo $?",
+    "echo $(echo $BASH_SUBSHELL)$BASH_SUBSHELL; break; echo $?",
+];
+
+/// Where the text came from is all that the two ways may name differently.
+fn normal(done: Done) -> Done {
+    Done {
+        output: done.output.replace("bash: eval: ", "bash: -c: "),
+        ..done
+    }
+}
+
+#[tokio::test]
+async fn a_warm_shell_does_what_a_new_one_does() {
+    let bench = warm(1).await;
+    let cold = Bench::new().await;
+    let normal_paths = |done: Done, bench: &Bench| {
+        let base = bench.scope.parent().unwrap().to_str().unwrap();
+        let session = bench.policy.session.to_str().unwrap();
+        let output = done.output.replace(session, "SESSION");
+        let output = output.replace(base, "BASE");
+        normal(Done { output, ..done })
+    };
+    for text in TELLING {
+        until_warm(&bench, 1).await;
+        let from_warm = normal_paths(run(&bench, text).await, &bench);
+        let from_cold = normal_paths(run(&cold, text).await, &cold);
+        assert_eq!(from_warm, from_cold, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn long_scripts_and_every_directory_of_the_scope_are_warm_too() {
+    let bench = warm(1).await;
+    let directory = bench.scope.join("a 'directory'\nwith $(odd) \"name\"");
+    fs::create_dir(&directory).unwrap();
+    let mut request = script(&bench, &format!("pwd; #{}\necho end", "x".repeat(120_000)));
+    request.directory.clone_from(&directory);
+    let done = finish(spawn(&bench, request).await).await;
+    assert_eq!(done.output, format!("{}\nend\n", directory.display()));
+}
+
+#[tokio::test]
+async fn a_burst_beyond_the_warm_shells_is_served_all_the_same() {
+    let bench = warm(2).await;
+    let mut running = Vec::new();
+    for number in 0..12 {
+        let request = script(&bench, &format!("echo {number}; exit {number}"));
+        running.push(spawn(&bench, request).await);
+    }
+    for (number, command) in (0..).zip(running) {
+        let done = finish(command).await;
+        assert_eq!(done.output, format!("{number}\n"));
+        assert_eq!(done.exit.code, Some(number));
+    }
+}
+
+#[tokio::test]
+async fn no_shell_is_started_while_the_cores_have_enough_to_do() {
+    let bench = warm(1).await;
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let mut busy = Vec::new();
+    for _ in 0..cores {
+        let mut command = bench
+            .spawn(&["sh", "-c", "echo up; exec sleep 100"])
+            .await
+            .unwrap();
+        let mut output = command.take_output().unwrap();
+        assert_eq!(read_line(&mut output).await, "up");
+        busy.push(command);
+    }
+    run(&bench, "true").await;
+    // More than the time after which a shell would have been replaced, many times over.
+    for _ in 0..20 {
+        assert_eq!(run(&bench, "echo cold").await.output, "cold\n");
+        assert_eq!(bench.host.warm_shells(), 0);
+    }
+    drop(busy.pop());
+    until_warm(&bench, 1).await;
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_there_is_named_and_nothing_runs() {
+    for (directory, errno) in [("missing", libc::ENOENT), ("file", libc::ENOTDIR)] {
+        let bench = warm(1).await;
+        fs::write(bench.scope.join("file"), "").unwrap();
+        let mut request = script(&bench, &format!("touch {}/ran", bench.scope.display()));
+        request.directory = bench.scope.join(directory).join("below");
+        let mut command = spawn(&bench, request).await;
+        let exit = patiently(command.exited()).await;
+        let step = LaunchStep::WorkingDirectory;
+        assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+        assert!(!exists(&bench.scope.join("ran")));
+    }
+}
+
+#[tokio::test]
+async fn an_exit_code_of_127_is_the_scripts_own() {
+    let bench = warm(1).await;
+    let done = run(&bench, "echo x; exit 127").await;
+    assert_eq!((done.output.as_str(), done.exit.code), ("x\n", Some(127)));
+}
+
+#[tokio::test]
+async fn a_directory_outside_the_scope_is_refused() {
+    let bench = warm(1).await;
+    let mut request = script(&bench, "pwd");
+    request.directory.clone_from(&bench.outside);
+    let mut command = spawn(&bench, request).await;
+    let exit = patiently(command.exited()).await;
+    let (step, errno) = (LaunchStep::WorkingDirectory, libc::EACCES);
+    assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+}
+
+#[tokio::test]
+async fn a_shell_that_died_while_it_waited_is_replaced() {
+    let bench = warm(2).await;
+    let before = shells(&bench);
+    signal(*before.first().unwrap(), Signal::KILL);
+    patiently(async {
+        while shells(&bench).len() < 2 || shells(&bench) == before {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(run(&bench, "echo fine").await.output, "fine\n");
+    assert_eq!(run(&bench, "echo fine").await.output, "fine\n");
+}
+
+#[tokio::test]
+async fn a_script_whose_shell_died_before_it_looked_can_be_run_again() {
+    let bench = warm(1).await;
+    let shell = *shells(&bench).first().unwrap();
+    signal(shell, Signal::STOP);
+    let mut command = spawn(&bench, script(&bench, "touch ran")).await;
+    signal(shell, Signal::KILL);
+    let exit = patiently(command.exited()).await;
+    assert_eq!(exit, Err(Unfinished::NeverStarted));
+    assert!(!exists(&bench.scope.join("ran")));
+}
+
+#[tokio::test]
+async fn shells_that_always_die_are_not_started_for_ever() {
+    let bench = warm(1).await;
+    let mut killed = BTreeSet::new();
+    patiently(async {
+        while killed.len() < 3 {
+            for shell in shells(&bench) {
+                signal(shell, Signal::KILL);
+                killed.insert(shell);
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        while bench.host.warm_shells() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    for _ in 0..10 {
+        assert_eq!(run(&bench, "echo cold").await.output, "cold\n");
+        assert_eq!(bench.host.warm_shells(), 0);
+    }
+}
+
+#[tokio::test]
+async fn without_a_bash_every_script_gets_the_usual_answer() {
+    let bench = Bench::new().await;
+    let mut request = script(&bench, "echo x");
+    request.environment = vec![("PATH".into(), "/nowhere".into())];
+    bench.host.keep_warm(2, request.environment.clone());
+    for _ in 0..5 {
+        let mut command = spawn(&bench, request.clone()).await;
+        let exit = patiently(command.exited()).await;
+        let (step, errno) = (LaunchStep::Execute, libc::ENOENT);
+        assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+    }
+}
+
+#[tokio::test]
+async fn a_script_in_a_warm_shell_is_ended_with_everything_it_started() {
+    let bench = warm(1).await;
+    let mark = unique_mark();
+    let text = format!("sleep {mark} & setsid sleep {mark} & echo up; wait");
+    let mut command = spawn(&bench, script(&bench, &text)).await;
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    command.kill();
+    patiently(command.gone()).await;
+    until_none_marked(&mark).await;
+}
+
+#[tokio::test]
+async fn shells_end_with_their_host() {
+    let bench = warm(3).await;
+    let before = shells(&bench);
+    assert_eq!(before.len(), 3);
+    let Bench { host, .. } = bench;
+    drop(host);
+    patiently(async {
+        while before.iter().any(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| line.starts_with("bash\0-c\0read"))
+        }) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_waiting_shell_is_already_confined() {
+    let bench = warm(1).await;
+    let shell = *shells(&bench).first().unwrap();
+    let status = fs::read_to_string(format!("/proc/{shell}/status")).unwrap();
+    let value = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(value("NoNewPrivs:"), "1");
+    assert_eq!(value("Seccomp:"), "2");
+    for set in ["CapPrm:", "CapEff:", "CapInh:", "CapBnd:", "CapAmb:"] {
+        assert_eq!(value(set), "0000000000000000", "{set}");
+    }
+    let secret = bench.outside("secret");
+    assert!(!run(&bench, &format!("cat {secret}")).await.succeeded());
+    until_warm(&bench, 1).await;
+    let written = run(&bench, &format!("echo x > {secret}")).await;
+    assert!(!written.succeeded());
+    assert!(bench.unconfined(&format!("cat {secret}")).status.success());
+}
+
+#[tokio::test]
+async fn shells_are_warm_without_namespaces_and_by_fork_too() {
+    let forking = |policy: &mut SandboxPolicy| policy.launch = ahma_sandbox::Launch::Fork;
+    let bare = |policy: &mut SandboxPolicy| policy.without = vec![Layer::Namespaces];
+    for bench in [warm_with(1, forking).await, warm_with(1, bare).await] {
+        let before = shells(&bench);
+        let mark = unique_mark();
+        let pid = becomes(&bench, script(&bench, &stay(&mark)), &mark).await;
+        assert_eq!(BTreeSet::from([pid]), before);
+        until_warm(&bench, 1).await;
+        let secret = bench.outside("secret");
+        assert!(!run(&bench, &format!("cat {secret}")).await.succeeded());
+    }
+}

@@ -21,6 +21,8 @@ pub struct SandboxPolicy {
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
     /// do not exist when a host starts are not protected by it.
     pub protect: Vec<PathBuf>,
+    /// Whether commands may write nothing but temporary files, whatever is granted above.
+    pub read_only: bool,
     /// Whether commands have a network.
     pub network: Network,
     /// Upper limits of each command.
@@ -42,6 +44,7 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             protect: Vec::new(),
+            read_only: false,
             network: Network::On,
             limits: Limits::default(),
             launch: Launch::Cells,
@@ -53,6 +56,13 @@ impl SandboxPolicy {
     /// Where commands have their home directory.
     pub fn home(&self) -> PathBuf {
         self.session.join("home")
+    }
+
+    /// What commands may write: granted paths, the scope, and private directories.
+    pub(crate) fn writable(&self) -> Vec<PathBuf> {
+        let all = self.write.iter().chain([&self.scope]).cloned();
+        let all = all.chain([self.home()]).filter(|_| !self.read_only);
+        all.chain([self.temporary()]).collect()
     }
 
     /// Where commands put temporary files.
@@ -89,7 +99,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Address space of each process, in bytes; none means no limit.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads at the same time; none means no limit.
+    /// Processes and threads at the same time; none means no limit. Exact where the kernel counts them for
+    /// each pid namespace (Linux 6.14); elsewhere the report says so.
     pub processes: Option<u32>,
 }
 

@@ -44,6 +44,8 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> SeatbeltProfile {
     ];
     let grants = policy.write.iter().enumerate();
     parameters.extend(grants.map(|(number, path)| (format!("WRITE_{number}"), path.clone())));
+    let writable = policy.writable();
+    parameters.retain(|(_, path)| writable.contains(path));
     for (name, path) in &mut parameters {
         *path = real(path);
         lines.push(format!("(allow file-write* (subpath (param \"{name}\")))"));
@@ -150,6 +152,21 @@ mod tests {
         assert!(
             !profile.text.contains("/private/tmp"),
             "other programs share it"
+        );
+    }
+
+    #[test]
+    fn a_read_only_policy_leaves_temporary_files_alone_writable() {
+        let mut policy = policy();
+        policy.read_only = true;
+        let profile = seatbelt_profile(&policy);
+        let writes = profile
+            .text
+            .lines()
+            .filter(|line| line.starts_with("(allow file-write*"));
+        assert_eq!(
+            writes.collect::<Vec<_>>(),
+            ["(allow file-write* (subpath (param \"TEMPORARY\")))"]
         );
     }
 

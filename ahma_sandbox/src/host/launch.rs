@@ -135,6 +135,9 @@ fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
+/// Processes of one user that are never too many.
+const WORST_CASE: u64 = 4096;
+
 /// The limits of every process of a command.
 pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
     let mut all = vec![
@@ -144,7 +147,8 @@ pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
         (Resource::Fsize, limits.file_bytes),
     ];
     all.extend(limits.memory_bytes.map(|bytes| (Resource::As, bytes)));
-    let processes = limits.processes.map(u64::from);
+    // Counts every process of the user, whatever it belongs to: a bound for the worst case only.
+    let processes = limits.processes.map(|most| u64::from(most).max(WORST_CASE));
     all.extend(processes.map(|most| (Resource::Nproc, most)));
     // What the operator allows less of stays at that; nobody may raise it.
     for (resource, most) in &mut all {
@@ -158,12 +162,19 @@ pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
 /// None on kernels that have one number for the whole machine, which a server that runs as root would
 /// change; there the resource limit is what holds.
 pub(super) fn pid_max(limits: Limits) -> Option<String> {
-    // Numbers below 300 are given out once and then kept for the kernel's own use.
-    const RESERVED: u32 = 301;
-    let release = rustix::system::uname();
     let most = limits.processes?;
+    counts_processes().then(|| (RESERVED + most).to_string())
+}
+
+/// Numbers below this are given out only once; [`FIRST_PIDS_USED`] skips them.
+const RESERVED: u32 = 300;
+/// What the kernel is told was the last number it gave out.
+pub(super) const FIRST_PIDS_USED: &str = "300";
+
+/// Whether this kernel can count the processes of each command.
+pub(super) fn counts_processes() -> bool {
+    let release = rustix::system::uname();
     has_pid_max_per_namespace(&release.release().to_string_lossy())
-        .then(|| (most + RESERVED).to_string())
 }
 
 /// Since Linux 6.14.

@@ -84,9 +84,13 @@ fn rules(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<RulesetCr
     for path in &policy.read {
         created = grant_real(created, path, read_and_execute & handled)?;
     }
-    let private = [policy.home(), policy.temporary()];
-    for path in policy.write.iter().chain(&private).chain([&policy.scope]) {
-        created = grant_real(created, path, writable() & handled)?;
+    // What cannot be written can still be read.
+    let granted = policy.write.iter().chain([&policy.scope]);
+    for path in granted.cloned().chain([policy.home()]) {
+        created = grant_real(created, &path, read_and_execute & handled)?;
+    }
+    for path in policy.writable() {
+        created = grant_real(created, &path, writable() & handled)?;
     }
     Ok(created)
 }

@@ -8,12 +8,13 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
 
 use super::filter::{self, Cover};
+use super::launch::counts_processes;
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
 use super::sys;
 use super::view::{self, ViewError};
 use crate::error::{SetupFailure, SetupStep};
-use crate::policy::{Layer, Network, SandboxPolicy};
+use crate::policy::{Layer, Limits, Network, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
 
 /// A host that is ready to be confined.
@@ -27,6 +28,8 @@ pub(super) struct Setup {
 const NAMESPACE_GAP: &str = "commands can see which files exist outside the scope and change times, \
      modes and attributes of the operator's own files there; temporary directories and shared \
      memory are not separate; protected paths in the scope can be written";
+const READ_ONLY_GAP: &str = "; modes, times and attributes of files can be changed although nothing may be \
+     written";
 const PID_GAP: &str = "processes of a command are found by walking /proc, without a guarantee of the \
      kernel";
 
@@ -72,8 +75,10 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
 pub(super) fn without_namespaces(policy: &SandboxPolicy, why: &str) -> Result<Setup, SetupFailure> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| SetupFailure::new(SetupStep::Process, error))?;
+    let read_only = if policy.read_only { READ_ONLY_GAP } else { "" };
+    let gap = format!("{NAMESPACE_GAP}{read_only} ({why})");
     let layers = vec![
-        LayerReport::with_gap(Layer::Namespaces, false, format!("{NAMESPACE_GAP} ({why})")),
+        LayerReport::with_gap(Layer::Namespaces, false, gap),
         LayerReport::with_gap(Layer::PidNamespace, false, format!("{PID_GAP} ({why})")),
     ];
     assemble(policy, Surroundings::Machine, layers)
@@ -107,7 +112,7 @@ fn assemble(
         layers.push(landlock_report(known, in_view, policy));
         Some(ruleset)
     };
-    layers.push(LayerReport::enforced(Layer::Hygiene));
+    layers.push(hygiene_report(policy, in_view));
     let cover = (!policy.without.contains(&Layer::Seccomp)).then_some(Cover {
         network: policy.network,
         namespaces: in_view,
@@ -129,6 +134,23 @@ fn assemble(
         },
         cover,
     })
+}
+
+/// What the limits leave open.
+fn hygiene_report(policy: &SandboxPolicy, in_view: bool) -> LayerReport {
+    let usual = Limits::default().processes;
+    match policy.limits.processes {
+        Some(most) if policy.limits.processes != usual && !(in_view && counts_processes()) => {
+            let why = if in_view {
+                "Linux counts them for each command only since 6.14"
+            } else {
+                "there are no pid namespaces to count them in"
+            };
+            let gap = format!("the limit of {most} processes is not enforced: {why}");
+            LayerReport::with_gap(Layer::Hygiene, true, gap)
+        }
+        _ => LayerReport::enforced(Layer::Hygiene),
+    }
 }
 
 /// Enters the domain in a child: only that shows whether commands will be able to.

@@ -137,6 +137,7 @@ impl Sources {
             system.push((path, SystemPath::Tree(tree)));
         }
         let writable: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
+        let scope_flags = if policy.read_only { READ_ONLY } else { 0 };
         let is_covered = |path: &Path, by: &[&PathBuf]| by.iter().any(|it| path.starts_with(it));
         let mut granted = Vec::new();
         // What can be written can be read.
@@ -150,13 +151,13 @@ impl Sources {
         for path in &writable {
             let others: Vec<&PathBuf> = writable.iter().copied().filter(|it| it != path).collect();
             if !is_covered(path, &others) {
-                granted.push(((*path).clone(), Tree::of(path)?, 0));
+                granted.push(((*path).clone(), Tree::of(path)?, scope_flags));
             }
         }
         granted.sort_by_key(|(path, ..)| path.components().count());
         // Last, because something around them may be granted for reading.
-        for path in [policy.home(), policy.temporary()] {
-            granted.push((path.clone(), Tree::of(&path)?, 0));
+        for (path, flags) in [(policy.home(), scope_flags), (policy.temporary(), 0)] {
+            granted.push((path.clone(), Tree::of(&path)?, flags));
         }
         Ok(Sources {
             system,

@@ -19,6 +19,7 @@ mod files;
 mod generations;
 mod lifecycle;
 mod limits;
+mod narrowed;
 mod network;
 mod processes;
 mod protected;

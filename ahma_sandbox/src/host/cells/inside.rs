@@ -16,6 +16,7 @@ use super::raw::{self, Outcome};
 use super::shared::{Failure, Shared};
 use super::{KILL_TREE, TERMINATE};
 use crate::error::LaunchStep;
+use crate::host::launch::FIRST_PIDS_USED;
 use crate::socket;
 use crate::wire;
 
@@ -67,6 +68,8 @@ fn prepare(cell: &Shared) -> Result<(), Failure> {
         mounted => mounted.at(LaunchStep::Proc)?,
     };
     if !cell.common.pid_max.is_empty() {
+        let last = FIRST_PIDS_USED.as_bytes();
+        let _ = raw::write_file(c"/proc/sys/kernel/ns_last_pid", last);
         let _ = raw::write_file(c"/proc/sys/kernel/pid_max", &cell.common.pid_max);
     }
     // Landlock refuses to write there anyway; modes and owners it does not see. A process of another

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreape
 use rustix::thread::UnshareFlags;
 
 use super::{
-    AtStep as _, Failure, Job, Launcher, command, die_with_parent, not_started, numbers, pid_max,
+    AtStep as _, FIRST_PIDS_USED, Failure, Job, Launcher, command, die_with_parent, not_started,
+    numbers, pid_max,
 };
 use crate::error::LaunchStep;
 use crate::host::descendants;
@@ -79,6 +80,7 @@ fn fresh_proc(limits: Limits) -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
 fn limit_processes(limits: Limits) {
     if let Some(most) = pid_max(limits) {
+        let _ = std::fs::write("/proc/sys/kernel/ns_last_pid", FIRST_PIDS_USED);
         let _ = std::fs::write("/proc/sys/kernel/pid_max", most);
     }
 }

@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ahma_core::config::Narrowing;
 use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{OperationState, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
@@ -40,7 +41,7 @@ async fn measure() {
     let policy = SandboxPolicy::new(&scope, session.path());
     let sandbox = Sandbox::new(std::env::current_exe().unwrap()).unwrap();
     let hosts = Arc::new(HostKeeper::new(sandbox, policy));
-    hosts.host().await.unwrap();
+    hosts.host(&Narrowing::default()).await.unwrap();
 
     for (name, script) in [
         ("no line ends", "head -c 1000000000 /dev/zero"),
@@ -65,6 +66,7 @@ async fn measure() {
                 working_directory: scope.clone(),
                 input: Input::Nothing,
                 deadline: Duration::from_secs(600),
+                narrowing: Narrowing::default(),
             };
             reset_peak();
             let before = memory("VmHWM:");

@@ -54,7 +54,7 @@ async fn measure() {
     );
 
     let warm = Arc::new(sandbox.start(&policy).await.unwrap());
-    warm.keep_warm(SHELLS, request(&policy, &[]).environment);
+    warm.keep_warm(SHELLS, "bash".into(), request(&policy, &[]).environment);
     let cold = Arc::new(sandbox.start(&policy).await.unwrap());
     until_ready(&warm).await;
     println!("memory of each warm shell: {:?} kB", memory(&warm));

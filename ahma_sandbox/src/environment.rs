@@ -7,11 +7,26 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::policy::SandboxPolicy;
-use crate::system_paths::is_system_path;
+use crate::system_paths::{is_readable, is_system_path};
 
 /// Variables that pass through when the server has them: they say how text looks and what time it
 /// is, and hold no secrets.
 const PASSED_ON: [&str; 4] = ["LANG", "LANGUAGE", "TZ", "COLORTERM"];
+
+/// Variables that name files with certificates. They pass when commands can read those.
+const CERTIFICATES: [&str; 8] = [
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+    "CARGO_HTTP_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// Variables that name a proxy. They pass when no password is in them.
+const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
 /// Where programs are looked for when the server has no PATH.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
@@ -26,7 +41,11 @@ pub fn command_environment(
     let mut environment: BTreeMap<OsString, OsString> = BTreeMap::new();
     for (name, value) in server {
         let is_locale = name.as_encoded_bytes().starts_with(b"LC_");
-        let passes = PASSED_ON.iter().any(|passed| name == passed) || is_locale;
+        let passes = PASSED_ON.iter().any(|passed| name == passed)
+            || is_locale
+            || CERTIFICATES.iter().any(|it| name == it)
+                && (is_readable(Path::new(value)) || is_granted(Path::new(value), policy))
+            || is_proxy(name) && !value.as_encoded_bytes().contains(&b'@');
         if passes || also.contains(name) {
             environment.insert(name.clone(), value.clone());
         }
@@ -78,23 +97,29 @@ pub fn command_environment(
     environment
 }
 
+/// Both spellings are in use.
+fn is_proxy(name: &OsStr) -> bool {
+    PROXIES.iter().any(|it| name.eq_ignore_ascii_case(it))
+}
+
+/// Whether commands can read a path.
+fn is_granted(path: &Path, policy: &SandboxPolicy) -> bool {
+    let mut roots = policy
+        .read
+        .iter()
+        .chain(&policy.write)
+        .chain([&policy.scope]);
+    path.is_absolute() && (is_system_path(path) || roots.any(|root| path.starts_with(root)))
+}
+
 /// The server's PATH without directories commands cannot use: an entry that exists but is not
 /// readable makes a shell stop there instead of looking further.
 fn usable_path(server: Option<&OsString>, policy: &SandboxPolicy) -> OsString {
     let Some(server) = server else {
         return USUAL_PATH.into();
     };
-    let granted = |directory: &Path| {
-        let mut roots = policy
-            .read
-            .iter()
-            .chain(&policy.write)
-            .chain([&policy.scope]);
-        directory.is_absolute()
-            && (is_system_path(directory) || roots.any(|root| directory.starts_with(root)))
-    };
     let kept: Vec<_> = std::env::split_paths(server)
-        .filter(|entry| granted(entry))
+        .filter(|entry| is_granted(entry, policy))
         .collect();
     match std::env::join_paths(kept) {
         Ok(path) if !path.is_empty() => path,
@@ -144,6 +169,40 @@ mod tests {
         let environment = environment(&[("GH_TOKEN", "x"), ("OTHER", "y")], &["GH_TOKEN"]);
         assert_eq!(environment.get(OsStr::new("GH_TOKEN")), Some(&"x".into()));
         assert_eq!(environment.get(OsStr::new("OTHER")), None);
+    }
+
+    #[test]
+    fn certificates_pass_when_commands_can_read_them() {
+        let environment = environment(
+            &[
+                ("SSL_CERT_FILE", "/etc/ssl/certs/ca.crt"),
+                ("PIP_CERT", "/home/me/ca.crt"),
+                ("CURL_CA_BUNDLE", "ca.crt"),
+            ],
+            &[],
+        );
+        let value = |name: &str| environment.get(OsStr::new(name));
+        assert_eq!(
+            value("SSL_CERT_FILE"),
+            Some(&"/etc/ssl/certs/ca.crt".into())
+        );
+        assert_eq!((value("PIP_CERT"), value("CURL_CA_BUNDLE")), (None, None));
+    }
+
+    #[test]
+    fn a_proxy_passes_without_a_password() {
+        let environment = environment(
+            &[
+                ("HTTPS_PROXY", "http://proxy:3128"),
+                ("no_proxy", "localhost"),
+                ("http_proxy", "http://me:secret@proxy:3128"),
+            ],
+            &[],
+        );
+        let value = |name: &str| environment.get(OsStr::new(name));
+        assert_eq!(value("HTTPS_PROXY"), Some(&"http://proxy:3128".into()));
+        assert_eq!(value("no_proxy"), Some(&"localhost".into()));
+        assert_eq!(value("http_proxy"), None);
     }
 
     #[test]

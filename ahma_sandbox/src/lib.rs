@@ -60,7 +60,7 @@ mod macos;
 pub use beneath::read_beneath;
 #[cfg(target_os = "linux")]
 pub use client::{
-    RunningCommand, Sandbox, SandboxHost, WARM_SHELL, allow_many_descriptors, enlarge_pipe,
+    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,
     protect_this_process,
 };
 pub use command::{CommandRequest, Exit, Input, Unfinished};
@@ -73,7 +73,7 @@ pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
     become_host_if_asked, enlarge_pipe, protect_this_process,
 };
-pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy};
+pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
 pub use probe::probe;
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};

@@ -5,6 +5,7 @@
 //! what leaves the group is confined but not ended. The profile was never tried on macOS; the
 //! handling of processes is tested on Linux, with a launcher that confines nothing.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
@@ -87,6 +88,7 @@ impl Sandbox {
                 backend: "seatbelt".to_owned(),
                 landlock_abi: None,
                 layers: vec![report, LayerReport::enforced(Layer::Hygiene)],
+                seeded: Vec::new(),
                 protected: policy.protect.clone(),
             },
         })
@@ -129,6 +131,14 @@ impl SandboxHost {
     /// There is nothing that could end.
     pub fn is_gone(&self) -> bool {
         false
+    }
+
+    /// There are no warm shells here.
+    pub fn keep_warm(&self, _: usize, _: OsString, _: Vec<(OsString, OsString)>) {}
+
+    /// There are no warm shells here.
+    pub fn warm_shells(&self) -> usize {
+        0
     }
 
     /// Whether the scope is gone or another directory has taken its place.

@@ -21,6 +21,9 @@ pub struct SandboxPolicy {
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
     /// do not exist when a host starts are not protected by it.
     pub protect: Vec<PathBuf>,
+    /// Caches in the private home that begin with what the user's hold. Where that is not possible they
+    /// begin empty.
+    pub seeds: Vec<Seed>,
     /// Whether commands may write nothing but temporary files, whatever is granted above.
     pub read_only: bool,
     /// Whether commands have a network.
@@ -44,6 +47,7 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             protect: Vec::new(),
+            seeds: Vec::new(),
             read_only: false,
             network: Network::On,
             limits: Limits::default(),
@@ -69,6 +73,15 @@ impl SandboxPolicy {
     pub fn temporary(&self) -> PathBuf {
         self.session.join("tmp")
     }
+}
+
+/// A cache of the user's, and the private one that begins with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seed {
+    /// The user's: a real path, out of reach of commands.
+    pub from: PathBuf,
+    /// The private one, in the home of commands.
+    pub to: PathBuf,
 }
 
 /// How commands are started.

@@ -17,6 +17,8 @@ pub struct SandboxReport {
     pub layers: Vec<LayerReport>,
     /// Paths that commands really cannot write, of those the policy protects.
     pub protected: Vec<PathBuf>,
+    /// Private caches that begin with what the user's hold, of those the policy names.
+    pub seeded: Vec<PathBuf>,
 }
 
 /// One layer of a running host.
@@ -86,6 +88,7 @@ mod tests {
                 })
                 .collect(),
             protected: Vec::new(),
+            seeded: Vec::new(),
         };
         let all = report(&[(Layer::Landlock, true), (Layer::Namespaces, true)]);
         let less = report(&[(Layer::Landlock, true), (Layer::Namespaces, false)]);

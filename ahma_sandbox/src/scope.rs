@@ -67,6 +67,7 @@ pub(crate) struct DirectoryIdentity {
 
 impl DirectoryIdentity {
     /// Its real path when this was made.
+    #[cfg(target_os = "linux")]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -22,6 +22,18 @@ pub fn is_system_path(path: &Path) -> bool {
     PROGRAMS.iter().any(|directory| path.starts_with(directory))
 }
 
+/// Whether every command may read a path.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_readable(path: &Path) -> bool {
+    is_system_path(path) || READABLE.iter().any(|readable| path.starts_with(readable))
+}
+
+/// On macOS commands read everything.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_readable(_: &Path) -> bool {
+    true
+}
+
 /// Files and directories that are only read. Missing ones are skipped.
 #[cfg(target_os = "linux")]
 pub(crate) const READABLE: [&str; 40] = [

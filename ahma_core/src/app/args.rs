@@ -92,6 +92,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_080))]
     pub(super) keep_minutes: u32,
 
+    /// Shells that are started ahead of time and wait for the scripts of `sandboxed_shell`, each for one.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
+    pub(super) warm_shells: u32,
+
     /// Disk that outputs take together; beyond it the oldest ended operations keep only the beginning
     /// and the end of theirs.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

@@ -18,9 +18,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::args::Args;
 use super::settings::Settings;
-use super::toolchains;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
-use crate::executor::{Executor, HostKeeper};
+use super::{identity, toolchains};
+use crate::config::Narrowing;
+use crate::executor::{Executor, HostKeeper, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::{SpoolBudget, SpoolPlace};
 use crate::service::{AhmaService, ServiceState};
@@ -84,15 +85,24 @@ async fn serve(
     let toolchains = toolchains::find(&environment, &policy.home(), &writable);
     for toolchain in &toolchains {
         policy.read.extend(toolchain.read.clone());
+        policy.seeds.extend(toolchain.seeds.clone());
     }
+    identity::write(&environment, &policy.home()).map_err(other)?;
     let sandbox = Sandbox::new(THIS_PROGRAM).map_err(other)?;
     let mut command_environment = command_environment(&policy, &environment, &settings.pass_env);
     for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
         command_environment.entry(name).or_insert(value);
     }
-    let hosts = Arc::new(HostKeeper::new(sandbox, policy));
+    let shell = shell();
+    let warm = WarmShells {
+        count: settings.warm_shells,
+        shell: shell.clone().into(),
+        environment: command_environment.clone().into_iter().collect(),
+    };
+    let hosts = Arc::new(HostKeeper::new(sandbox, policy).with_warm_shells(warm));
     // Without a sandbox nothing is served.
-    hosts.host().await.map_err(Failure::NoSandbox)?;
+    let usual = Narrowing::default();
+    hosts.host(&usual).await.map_err(Failure::NoSandbox)?;
     if settings.sandbox_is_off {
         let warning = "warning: the sandbox is switched off; commands can do what you can do";
         let _ = writeln!(io::stderr(), "{warning}");
@@ -105,7 +115,7 @@ async fn serve(
         executor: Executor::new(Arc::clone(&hosts), store, settings.at_once),
         hosts,
         environment: command_environment,
-        shell: shell(),
+        shell,
         default_deadline: settings.deadline,
         sandbox_is_off: settings.sandbox_is_off,
         started: Instant::now(),

@@ -26,6 +26,7 @@ pub(super) struct Settings {
     pub(super) at_once: usize,
     pub(super) retention: Retention,
     pub(super) spool_bytes: u64,
+    pub(super) warm_shells: usize,
 }
 
 /// Why the server cannot start as it was told to.
@@ -81,6 +82,7 @@ impl Settings {
                 unfinished: at_once + to_usize(args.max_queue),
             },
             spool_bytes: u64::from(args.spool_mb) << 20,
+            warm_shells: to_usize(args.warm_shells),
         })
     }
 }

@@ -2,13 +2,14 @@
 //! read of them, and the variables that let them find their own parts again.
 //!
 //! Only directories with programs and libraries are granted, never a home directory or a place for
-//! credentials. Caches are private: commands have a home of their own.
+//! credentials. Caches are private, in the home that commands have of their own, and begin with what
+//! the user's hold.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use ahma_sandbox::is_system_path;
+use ahma_sandbox::{Seed, is_system_path};
 
 /// What one toolchain needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(super) struct Toolchain {
     pub(super) read: Vec<PathBuf>,
     /// Variables that commands get.
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// What private caches begin with.
+    pub(super) seeds: Vec<Seed>,
 }
 
 /// The toolchains on the search path of the server. `private_home` is the home of commands; what they
@@ -28,6 +31,7 @@ pub(super) fn find(
     writable: &[PathBuf],
 ) -> Vec<Toolchain> {
     let search = Search {
+        writable,
         directories: server
             .get(OsStr::new("PATH"))
             .map(|path| std::env::split_paths(path).collect::<Vec<_>>())
@@ -40,13 +44,9 @@ pub(super) fn find(
     };
     [
         search.rust(private_home),
-        search.python(),
-        search.prefix("node", "node", &["lib/node_modules", "include/node"]),
-        search.prefix(
-            "go",
-            "go",
-            &["VERSION", "go.env", "lib", "pkg", "src", "misc"],
-        ),
+        search.python(private_home),
+        search.node(private_home),
+        search.go(),
     ]
     .into_iter()
     .flatten()
@@ -55,6 +55,7 @@ pub(super) fn find(
 }
 
 struct Search<'s> {
+    writable: &'s [PathBuf],
     directories: Vec<PathBuf>,
     home: Option<PathBuf>,
     server: &'s BTreeMap<OsString, OsString>,
@@ -73,33 +74,84 @@ impl Search<'_> {
         named.or_else(|| Some(self.home.as_ref()?.join(in_home)))
     }
 
-    /// Cargo and the toolchains of rustup. The registry is private; the user's, and
-    /// the credentials beside it, stay out of reach.
+    /// Cargo and the toolchains of rustup. Of the user's registry what was downloaded is taken over; the
+    /// credentials and settings beside it stay out of reach.
     fn rust(&self, private_home: &Path) -> Option<Toolchain> {
         let programs = self.directory_of("cargo")?.clone();
         let rustup = self.named("RUSTUP_HOME", ".rustup")?;
+        let private = private_home.join(".cargo");
+        let users = self.named("CARGO_HOME", ".cargo");
+        let seed = users.map(|users| Seed {
+            from: users.join("registry"),
+            to: private.join("registry"),
+        });
+        // Without rustup, the libraries are beside the programs.
+        let prefix = programs.parent().map(|prefix| prefix.join("lib"));
+        let libraries = prefix.filter(|lib| lib.join("rustlib").is_dir());
         Some(Toolchain {
             name: "rust",
-            read: vec![programs, rustup.clone()],
+            read: [programs, rustup.clone()]
+                .into_iter()
+                .chain(libraries)
+                .collect(),
             environment: vec![
                 ("RUSTUP_HOME".into(), rustup.into()),
-                ("CARGO_HOME".into(), private_home.join(".cargo").into()),
+                ("CARGO_HOME".into(), private.into()),
             ],
+            seeds: seed.into_iter().collect(),
         })
     }
 
-    /// Pythons of pyenv.
-    fn python(&self) -> Option<Toolchain> {
-        let root = self.named("PYENV_ROOT", ".pyenv")?;
-        let used = self
-            .directories
-            .iter()
-            .any(|directory| directory.starts_with(&root));
-        used.then(|| Toolchain {
+    /// Pip, and the pythons of pyenv.
+    fn python(&self, private_home: &Path) -> Option<Toolchain> {
+        let root = self.named("PYENV_ROOT", ".pyenv");
+        let root = root.filter(|root| self.directories.iter().any(|it| it.starts_with(root)));
+        let has_pip =
+            ["pip", "pip3", "python3"].map(|program| self.directory_of(program).is_some());
+        let seed = self.named("PIP_CACHE_DIR", ".cache/pip").map(|from| Seed {
+            from,
+            to: private_home.join(".cache/pip"),
+        });
+        let is_there = root.is_some() || has_pip.contains(&true);
+        is_there.then(|| Toolchain {
             name: "python",
-            read: vec![root.clone()],
-            environment: vec![("PYENV_ROOT".into(), root.into())],
+            read: root.clone().into_iter().collect(),
+            environment: root
+                .map(|root| ("PYENV_ROOT".into(), root.into()))
+                .into_iter()
+                .collect(),
+            seeds: seed.into_iter().collect(),
         })
+    }
+
+    /// Node and npm.
+    fn node(&self, private_home: &Path) -> Option<Toolchain> {
+        let mut toolchain = self.prefix("node", "node", &["lib/node_modules", "include/node"])?;
+        let cache = self.named("npm_config_cache", ".npm");
+        toolchain.seeds.extend(cache.map(|cache| Seed {
+            from: cache.join("_cacache"),
+            to: private_home.join(".npm/_cacache"),
+        }));
+        Some(toolchain)
+    }
+
+    /// Go can take modules from a directory itself. Its private cache must be removable.
+    fn go(&self) -> Option<Toolchain> {
+        let parts = ["VERSION", "go.env", "lib", "pkg", "src", "misc"];
+        let mut toolchain = self.prefix("go", "go", &parts)?;
+        toolchain
+            .environment
+            .push(("GOFLAGS".into(), "-modcacherw".into()));
+        let modules = self.named("GOMODCACHE", "go/pkg/mod");
+        let downloads = modules.map(|modules| modules.join("cache/download"));
+        if let Some(downloads) = downloads.filter(|it| it.is_dir()) {
+            let mut proxies = OsString::from("file://");
+            proxies.push(&downloads);
+            proxies.push(",https://proxy.golang.org,direct");
+            toolchain.environment.push(("GOPROXY".into(), proxies));
+            toolchain.read.push(downloads);
+        }
+        Some(toolchain)
     }
 
     /// A program in `PREFIX/bin`, with those parts of `PREFIX` that are its own. Others may share the
@@ -115,13 +167,23 @@ impl Search<'_> {
             name,
             read,
             environment: Vec::new(),
+            seeds: Vec::new(),
         })
     }
 
     /// Without what the system has anyway, and nothing when it would open a whole home directory.
-    fn checked(&self, toolchain: Toolchain) -> Option<Toolchain> {
+    fn checked(&self, mut toolchain: Toolchain) -> Option<Toolchain> {
         let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
         let mut read: Vec<PathBuf> = Vec::new();
+        // What commands can write could be anything.
+        toolchain.seeds.retain_mut(|seed| {
+            let real = seed.from.canonicalize();
+            seed.from = real.unwrap_or_default();
+            let holds_home = home
+                .as_ref()
+                .is_some_and(|home| home.starts_with(&seed.from));
+            seed.from.is_dir() && !holds_home && !is_below(&seed.from, self.writable)
+        });
         for path in &toolchain.read {
             let Ok(real) = path.canonicalize() else {
                 continue;
@@ -135,7 +197,8 @@ impl Search<'_> {
                 read.push(real);
             }
         }
-        (!read.is_empty()).then_some(Toolchain { read, ..toolchain })
+        let is_needed = !read.is_empty() || !toolchain.seeds.is_empty();
+        is_needed.then_some(Toolchain { read, ..toolchain })
     }
 }
 

@@ -19,7 +19,8 @@ use ahma_sandbox::{CommandRequest, Input};
 use tokio::sync::Semaphore;
 
 use self::command_line::Word;
-pub use self::hosts::HostKeeper;
+pub use self::hosts::{HostKeeper, WarmShells};
+use crate::config::Narrowing;
 use crate::guard::PlantWatch;
 use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
 
@@ -38,6 +39,8 @@ pub struct CommandPlan {
     pub input: Input,
     /// It is stopped when it has run this long.
     pub deadline: Duration,
+    /// What its tool gives up of what the operator granted.
+    pub narrowing: Narrowing,
 }
 
 impl CommandPlan {
@@ -77,6 +80,7 @@ impl Executor {
         let operation = self.store.begin(NewOperation {
             tool: plan.tool.clone(),
             working_directory: plan.working_directory.clone(),
+            output_limit: plan.narrowing.output_mb.map(|mb| u64::from(mb) << 20),
         })?;
         let run = run::Run {
             hosts: Arc::clone(&self.hosts),

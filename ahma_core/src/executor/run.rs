@@ -50,7 +50,7 @@ impl Run {
         if found.appeared {
             self.hosts.renew().await;
         }
-        ending.warnings = found.warnings;
+        ending.warnings.extend(found.warnings);
         self.store.end(&self.operation, ending);
     }
 
@@ -76,7 +76,7 @@ impl Run {
                 reason = self.operation.cancelled() => return cancelled(reason),
                 spawned = self.spawn(&words) => spawned,
             };
-            let (_host, mut command) = match spawned {
+            let (host, mut command) = match spawned {
                 Ok(Some(started)) => started,
                 Ok(None) => continue,
                 Err(ending) => return ending,
@@ -92,7 +92,8 @@ impl Run {
                 buffer: vec![0; CHUNK],
                 open: true,
             };
-            if let Some(ending) = driver.drive().await {
+            if let Some(mut ending) = driver.drive().await {
+                ending.warnings = self.hosts.not_narrowed(&host);
                 return ending;
             }
         }
@@ -106,7 +107,7 @@ impl Run {
         words: &WordsOnDisk,
     ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Ending> {
         let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
-        let host = self.hosts.host().await;
+        let host = self.hosts.host(&self.plan.narrowing).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
         match host.spawn(self.plan.request(words.words.clone())).await {
             Ok(command) => Ok(Some((host, command))),

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 /// One setting: `section.subsection.key`, the middle part only where there is one, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Setting {
-    pub(super) section: String,
-    pub(super) subsection: Option<String>,
-    pub(super) key: String,
-    pub(super) value: String,
+pub(crate) struct Setting {
+    pub(crate) section: String,
+    pub(crate) subsection: Option<String>,
+    pub(crate) key: String,
+    pub(crate) value: String,
 }
 
 /// More settings than any real configuration has, and longer names and values: what goes beyond is
@@ -20,7 +20,7 @@ const MOST_SETTINGS: usize = 10_000;
 const LONGEST: usize = 300;
 
 /// All settings of a configuration file, in order.
-pub(super) fn settings(text: &str) -> Vec<Setting> {
+pub(crate) fn settings(text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut section = String::new();
     let mut subsection = None;
@@ -45,10 +45,40 @@ pub(super) fn settings(text: &str) -> Vec<Setting> {
             section: section.clone(),
             subsection: subsection.clone(),
             key: cut(key.trim()).to_ascii_lowercase(),
-            value: cut(value.trim().trim_matches('"')),
+            value: cut(&plain(value)),
         });
     }
     settings
+}
+
+/// A value without its quotes, escapes and comment.
+fn plain(value: &str) -> String {
+    let mut text = String::new();
+    // White space at the end counts only inside quotes.
+    let mut kept = 0;
+    let mut is_quoted = false;
+    let mut characters = value.trim_start().chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            '#' | ';' if !is_quoted => break,
+            '\\' => match characters.next() {
+                Some('n') => text.push('\n'),
+                Some('t') => text.push('\t'),
+                Some('b') => {
+                    text.pop();
+                }
+                Some(other) => text.push(other),
+                None => {}
+            },
+            other => text.push(other),
+        }
+        if is_quoted || !character.is_whitespace() {
+            kept = text.len();
+        }
+    }
+    text.truncate(kept);
+    text
 }
 
 fn cut(text: &str) -> String {

@@ -4,7 +4,7 @@
 //! Decides nothing about confinement: the sandbox makes protected paths read-only where it can. This
 //! names them, and looks after each operation for what could not be protected.
 
-mod git_config;
+pub(crate) mod git_config;
 mod watch;
 
 use std::path::{Component, Path, PathBuf};

@@ -40,6 +40,8 @@ pub struct NewOperation {
     pub tool: String,
     /// Where its command runs.
     pub working_directory: PathBuf,
+    /// Output that is kept, in bytes; what comes after it is counted and dropped.
+    pub output_limit: Option<u64>,
 }
 
 /// No more operations can be taken now.
@@ -191,13 +193,17 @@ impl OperationStore {
             return Err(StoreFull(unfinished));
         }
         operations.next += 1;
+        let spools = match new.output_limit {
+            Some(limit) => self.spools.clone().with_limit(limit),
+            None => self.spools.clone(),
+        };
         let operation = Arc::new(Operation {
             id: OperationId::random(),
             number: operations.next,
             tool: new.tool,
             working_directory: new.working_directory,
             created: Instant::now(),
-            output: Output::new(self.spools.clone()),
+            output: Output::new(spools),
             stage: watch::Sender::new(Stage {
                 state: OperationState::Queued,
                 ending: None,

@@ -16,7 +16,7 @@ use super::arguments::{
     ShellArguments, StatusArguments, read,
 };
 use super::{ServiceState, respond, server_info};
-use crate::config::{check_call, shell_arguments};
+use crate::config::{Narrowing, check_call, shell_arguments};
 use crate::executor::CommandPlan;
 use crate::executor::command_line::Word;
 use crate::operation::{Operation, OperationState};
@@ -101,6 +101,8 @@ async fn shell(
         arguments: vec![
             Word::Text(state.shell.to_string_lossy().into_owned()),
             Word::from("-c"),
+            // A script may begin with a dash.
+            Word::from("--"),
             Word::Text(arguments.command),
         ],
         environment: state.environment.clone().into_iter().collect(),
@@ -109,6 +111,7 @@ async fn shell(
             .stdin
             .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
         deadline,
+        narrowing: Narrowing::default(),
     };
     let operation = state.executor.start(plan).map_err(|full| {
         format!("{full}; wait for some of them with `await`, or stop one with `cancel`")

@@ -30,6 +30,9 @@ pub(super) fn explain(output: &str, policy: &SandboxPolicy) -> Option<String> {
 
 /// What a line says before the complaint names the path it is about last.
 fn explain_line(before: &str, policy: &SandboxPolicy) -> Option<String> {
+    // Who complains comes first, and is not what was refused.
+    let about = before.split_once(": ").map(|(_, about)| about);
+    let before = about.filter(|it| !it.trim().is_empty()).unwrap_or(before);
     let separators = |letter: char| letter.is_whitespace() || "'\"`‘’“”():,".contains(letter);
     let words = || before.split(separators).rev().filter(|word| word.len() > 1);
     let protected = words().find(|word| is_protected(word, policy));
@@ -96,6 +99,13 @@ mod tests {
         assert!(explained(line).unwrap().contains("refused /srv/x:"));
         let inside = "/usr/bin/tool: /home/me/project/x: No such file or directory";
         assert_eq!(explained(inside), None);
+        let relative = "/bin/bash: line 1: x: Permission denied";
+        assert_eq!(explained(relative), None);
+        assert!(
+            explained("/srv/x: Permission denied")
+                .unwrap()
+                .contains("refused /srv/x:")
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::{ServiceState, respond};
+use crate::config::Narrowing;
 use crate::operation::OperationState;
 
 pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, String> {
@@ -25,7 +26,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
     };
     let host = state
         .hosts
-        .host()
+        .host(&Narrowing::default())
         .await
         .map_err(|error| error.to_string())?;
     let layers: Vec<Value> = report
@@ -48,8 +49,10 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
             "scope": policy.scope,
             "grants": { "read": policy.read, "write": policy.write },
             "protected": report.protected,
+            "seeded_caches": report.seeded,
             "network": policy.network == Network::On,
             "hosts": [host.pid()],
+            "warm_shells": host.warm_shells(),
         },
         "operations": {
             "running": count(OperationState::Running),

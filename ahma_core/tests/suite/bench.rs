@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahma_core::config::Narrowing;
 use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{Operation, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
@@ -23,12 +24,17 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(at_once: usize) -> Self {
+        Self::with(at_once, |_| {})
+    }
+
+    pub(crate) fn with(at_once: usize, change: impl FnOnce(&mut SandboxPolicy)) -> Self {
         let base = TempDir::new().unwrap();
         let root = base.path().canonicalize().unwrap();
         let scope = root.join("scope");
         fs::create_dir(&scope).unwrap();
         let session = SessionDirectory::create(&root).unwrap();
-        let policy = SandboxPolicy::new(&scope, session.path());
+        let mut policy = SandboxPolicy::new(&scope, session.path());
+        change(&mut policy);
         let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
         let spools = SpoolPlace::new(&root, Arc::default());
         let store = Arc::new(OperationStore::new(Retention::default(), spools));
@@ -50,6 +56,7 @@ impl Bench {
             working_directory: self.scope.clone(),
             input: Input::Nothing,
             deadline: Duration::from_secs_f64(seconds),
+            narrowing: Narrowing::default(),
         };
         self.executor.start(plan).unwrap()
     }

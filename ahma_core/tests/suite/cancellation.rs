@@ -94,7 +94,11 @@ async fn while_its_host_dies_it_ends() {
     let bench = Bench::new(4);
     for _ in 0..10 {
         let operation = bench.start("sleep 60", 60.0);
-        let host = bench.hosts.host().await.unwrap();
+        let host = bench
+            .hosts
+            .host(&ahma_core::config::Narrowing::default())
+            .await
+            .unwrap();
         let killed = std::process::Command::new("kill")
             .args(["-9", &host.pid().to_string()])
             .status();

@@ -23,6 +23,8 @@ mod input_schemas;
 mod list_tools;
 mod loading;
 #[cfg(feature = "server")]
+mod narrowing;
+#[cfg(feature = "server")]
 mod operations;
 #[cfg(feature = "server")]
 mod outputs;

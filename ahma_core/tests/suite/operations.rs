@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
+use ahma_core::config::Narrowing;
 use ahma_core::executor::CommandPlan;
 use ahma_core::executor::command_line::Word;
 use ahma_core::operation::OperationState;
@@ -53,6 +54,7 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
         deadline: Duration::from_secs(5),
+        narrowing: Narrowing::default(),
     };
     let operation = bench.executor.start(plan.clone()).unwrap();
     let ending = patiently(operation.ended()).await;
@@ -175,7 +177,7 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
     let bench = Bench::new(4);
     let running = bench.start("touch up; sleep 60", 60.0);
     until_exists(&bench, "up").await;
-    let pid = bench.hosts.host().await.unwrap().pid();
+    let pid = bench.hosts.host(&Narrowing::default()).await.unwrap().pid();
     assert!(
         std::process::Command::new("kill")
             .args(["-9", &pid.to_string()])
@@ -191,7 +193,7 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
 async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
     let bench = Bench::new(4);
     assert_eq!(text(&*bench.run("echo first").await), "first\n");
-    let around = bench.hosts.host().await.unwrap().pid();
+    let around = bench.hosts.host(&Narrowing::default()).await.unwrap().pid();
     let kill = |signal: &str, pid: &str| {
         let mut kill = std::process::Command::new("kill");
         assert!(kill.args([signal, pid]).status().unwrap().success());
@@ -289,6 +291,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         working_directory: directory.to_owned(),
         input: Input::Nothing,
         deadline: Duration::from_secs(30),
+        narrowing: Narrowing::default(),
     };
     let operation = bench.executor.start(plan(&bench.scope)).unwrap();
     patiently(operation.ended()).await;

@@ -24,6 +24,7 @@ fn begin(store: &OperationStore, tool: &str) -> Arc<Operation> {
     let new = NewOperation {
         tool: tool.to_owned(),
         working_directory: "/".into(),
+        output_limit: None,
     };
     store.begin(new).unwrap()
 }
@@ -75,6 +76,7 @@ async fn only_so_many_unfinished_operations_are_taken() {
     let new = NewOperation {
         tool: "t".to_owned(),
         working_directory: "/".into(),
+        output_limit: None,
     };
     assert_eq!(store.begin(new.clone()).unwrap_err(), StoreFull(3));
     end(&store, &taken[1]);

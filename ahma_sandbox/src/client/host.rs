@@ -1,9 +1,10 @@
 //! One sandbox host, as the server sees it.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -109,7 +110,7 @@ impl SandboxHost {
     /// Has a command started. Whether its program could be executed is said by
     /// [`RunningCommand::exited`]: waiting for it here would cost every command a message.
     ///
-    /// A script (`bash -c -- SCRIPT`) goes to a warm shell, when there is one.
+    /// A script (`SHELL -c -- SCRIPT`) goes to a warm shell, when there is one.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let warm = self.shared.warm.get();
         if let Some(command) = warm.and_then(|shells| shells.run(&request)) {
@@ -119,11 +120,13 @@ impl SandboxHost {
         self.shared.spawn(request, &input, &[]).await
     }
 
-    /// Keeps so many shells waiting for scripts that run in this environment. Once for each host.
-    pub fn keep_warm(&self, count: usize, environment: Vec<(OsString, OsString)>) {
-        if count > 0 {
+    /// Keeps so many shells waiting for scripts that run in this environment. Once for each host. Only
+    /// `bash` can wait; of another shell none is kept.
+    pub fn keep_warm(&self, count: usize, shell: OsString, environment: Vec<(OsString, OsString)>) {
+        let can_wait = Path::new(&shell).file_name() == Some(OsStr::new("bash"));
+        if count > 0 && can_wait {
             let home = self.scope.path().to_owned();
-            let keep = || WarmShells::keep(&self.shared, count, environment, home);
+            let keep = || WarmShells::keep(&self.shared, count, shell, environment, home);
             self.shared.warm.get_or_init(keep);
         }
     }

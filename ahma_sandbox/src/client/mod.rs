@@ -14,4 +14,3 @@ pub use command::{RunningCommand, enlarge_pipe};
 pub use guard::{allow_many_descriptors, protect_this_process};
 pub use host::SandboxHost;
 pub use spawner::Sandbox;
-pub use warm::SHELL as WARM_SHELL;

@@ -29,9 +29,6 @@ use super::host::Shared;
 use crate::command::{CommandRequest, Exit, Input, Unfinished};
 use crate::error::{LaunchStep, SpawnError};
 
-/// The shell whose scripts can be warm.
-pub const SHELL: &str = "bash";
-
 /// What a shell executes while it waits, and then: on one line, so that a script's own lines keep their
 /// numbers, and without leaving a variable or a descriptor that `bash -c` would not have.
 ///
@@ -64,6 +61,7 @@ const MOST_DEATHS: u32 = 3;
 /// The warm shells of one host.
 pub(super) struct WarmShells {
     count: usize,
+    shell: OsString,
     environment: Vec<(OsString, OsString)>,
     /// Where they wait: the scope, where most scripts run.
     home: PathBuf,
@@ -94,11 +92,13 @@ impl WarmShells {
     pub(super) fn keep(
         host: &Arc<Shared>,
         count: usize,
+        shell: OsString,
         environment: Vec<(OsString, OsString)>,
         home: PathBuf,
     ) -> Arc<Self> {
         let shells = Arc::new(WarmShells {
             count,
+            shell,
             environment,
             home,
             waiting: Mutex::default(),
@@ -145,7 +145,7 @@ impl WarmShells {
             return None;
         };
         let is_script = (shell.as_os_str(), flag.as_os_str(), end.as_os_str())
-            == (OsStr::new(SHELL), OsStr::new("-c"), OsStr::new("--"));
+            == (self.shell.as_os_str(), OsStr::new("-c"), OsStr::new("--"));
         let fits = script.len() <= LONGEST_SCRIPT
             && !script.as_bytes().contains(&0)
             && !request.directory.as_os_str().as_bytes().contains(&0)
@@ -165,7 +165,8 @@ impl WarmShells {
         let file = memfd_create("ahma-script", MemfdFlags::CLOEXEC).map_err(resources)?;
         let (triggered, trigger) = pipe_with(PipeFlags::CLOEXEC).map_err(resources)?;
         let input = open_input(&Input::Nothing).map_err(SpawnError::Resources)?;
-        let arguments = [SHELL, "-c", WAIT_FOR_SCRIPT];
+        let shell = self.shell.as_os_str();
+        let arguments = [shell, OsStr::new("-c"), OsStr::new(WAIT_FOR_SCRIPT)];
         let request = CommandRequest {
             arguments: arguments.map(OsString::from).to_vec(),
             environment: self.environment.clone(),

@@ -48,11 +48,14 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
         .map_err(|error| not_allowed(error.into()))?;
     namespaces::map_ids(owner).map_err(not_allowed)?;
     namespaces::forbid_nesting().map_err(not_allowed)?;
-    let view::Outcome { missing, protected } =
-        view::enter(policy).map_err(|error| match error {
-            ViewError::NotAllowed(why) => NoNamespaces::NotAllowed(why),
-            ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
-        })?;
+    let view::Outcome {
+        missing,
+        protected,
+        seeded,
+    } = view::enter(policy).map_err(|error| match error {
+        ViewError::NotAllowed(why) => NoNamespaces::NotAllowed(why),
+        ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
+    })?;
     let mut gaps: Vec<String> = Vec::new();
     if let Some(error) = missing.proc {
         gaps.push(format!("commands have no /proc of their own ({error})"));
@@ -68,6 +71,7 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
     let layers = vec![namespaces, pid_namespace];
     let mut setup = assemble(policy, Surroundings::View, layers).map_err(NoNamespaces::Failed)?;
     setup.report.protected = protected;
+    setup.report.seeded = seeded;
     Ok(setup)
 }
 
@@ -131,6 +135,7 @@ fn assemble(
             landlock_abi: abi,
             layers,
             protected: Vec::new(),
+            seeded: Vec::new(),
         },
         cover,
     })

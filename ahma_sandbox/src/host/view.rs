@@ -7,6 +7,7 @@
 //! nothing is done by path: what goes into the view is opened before anything is mounted, places for
 //! it are found step by step below the view's own root, and no link is ever followed on the way.
 
+mod caches;
 mod mounts;
 
 use std::collections::BTreeSet;
@@ -43,6 +44,8 @@ pub(super) struct Outcome {
     pub(super) missing: Missing,
     /// Protected paths that exist and cannot be written in the view.
     pub(super) protected: Vec<PathBuf>,
+    /// Private caches that begin with what the user's hold.
+    pub(super) seeded: Vec<PathBuf>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -97,9 +100,14 @@ fn build(policy: &SandboxPolicy, root: Tree) -> io::Result<Outcome> {
         view.pin_the_way_to(&path, &mut pinned)?;
         view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
     }
+    let seeded = view.add_caches(sources.caches, policy.read_only);
     let protected = view.protect(policy)?;
     view.become_root()?;
-    Ok(Outcome { missing, protected })
+    Ok(Outcome {
+        missing,
+        protected,
+        seeded,
+    })
 }
 
 /// Everything that goes into the view, opened.
@@ -109,6 +117,7 @@ struct Sources {
     proc_files: Vec<(PathBuf, Tree)>,
     /// With their flags, in an order in which later ones may lie below earlier ones.
     granted: Vec<(PathBuf, Tree, u64)>,
+    caches: Vec<(PathBuf, Tree)>,
 }
 
 enum SystemPath {
@@ -164,6 +173,7 @@ impl Sources {
             devices: existing(&DEVICES)?,
             proc_files: existing(&PROC_FILES)?,
             granted,
+            caches: caches::open(policy),
         })
     }
 }
@@ -189,6 +199,17 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// Caches in the private home. Commands may have put something else in the place of one; it begins
+    /// empty then, and a host starts all the same.
+    fn add_caches(&self, caches: Vec<(PathBuf, Tree)>, read_only: bool) -> Vec<PathBuf> {
+        let flags = if read_only { READ_ONLY } else { 0 } | NO_SETUID_NO_DEVICES;
+        let added = caches.into_iter().filter_map(|(path, tree)| {
+            self.add(&path, tree, flags).ok()?;
+            Some(path)
+        });
+        added.collect()
     }
 
     fn link(&self, path: &Path, target: &Path) -> io::Result<()> {

@@ -24,6 +24,7 @@ mod network;
 mod processes;
 mod protected;
 mod protocol;
+mod seeds;
 mod unprivileged;
 mod warm;
 mod without_layers;

@@ -101,6 +101,16 @@ impl Bench {
         self.sandbox.start(&self.policy).await.unwrap()
     }
 
+    /// A host for another policy, with the same scope and private directories.
+    pub(crate) async fn another_policy(
+        &self,
+        change: impl FnOnce(&mut SandboxPolicy),
+    ) -> SandboxHost {
+        let mut policy = self.policy.clone();
+        change(&mut policy);
+        self.sandbox.start(&policy).await.unwrap()
+    }
+
     pub(crate) fn request(&self, arguments: &[&str]) -> CommandRequest {
         let server: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         CommandRequest {

@@ -22,7 +22,7 @@ async fn warm(count: usize) -> Bench {
 async fn warm_with(count: usize, change: impl FnOnce(&mut SandboxPolicy)) -> Bench {
     let bench = Bench::with(change).await;
     let environment = bench.request(&[]).environment;
-    bench.host.keep_warm(count, environment);
+    bench.host.keep_warm(count, "bash".into(), environment);
     until_warm(&bench, count).await;
     bench
 }
@@ -217,29 +217,23 @@ const TELLING: [&str; 52] = [
     "echo $(echo $BASH_SUBSHELL)$BASH_SUBSHELL; break; echo $?",
 ];
 
-/// Where the text came from is all that the two ways may name differently.
-fn normal(done: Done) -> Done {
-    Done {
-        output: done.output.replace("bash: eval: ", "bash: -c: "),
-        ..done
-    }
-}
-
 #[tokio::test]
 async fn a_warm_shell_does_what_a_new_one_does() {
     let bench = warm(1).await;
     let cold = Bench::new().await;
-    let normal_paths = |done: Done, bench: &Bench| {
+    // Where the text came from is all that the two ways may name differently.
+    let normal = |done: Done, bench: &Bench| {
         let base = bench.scope.parent().unwrap().to_str().unwrap();
         let session = bench.policy.session.to_str().unwrap();
         let output = done.output.replace(session, "SESSION");
         let output = output.replace(base, "BASE");
-        normal(Done { output, ..done })
+        let output = output.replace("bash: eval: ", "bash: -c: ");
+        (output, done.exit)
     };
     for text in TELLING {
         until_warm(&bench, 1).await;
-        let from_warm = normal_paths(run(&bench, text).await, &bench);
-        let from_cold = normal_paths(run(&cold, text).await, &cold);
+        let from_warm = normal(run(&bench, text).await, &bench);
+        let from_cold = normal(run(&cold, text).await, &cold);
         assert_eq!(from_warm, from_cold, "{text}");
     }
 }
@@ -382,7 +376,9 @@ async fn without_a_bash_every_script_gets_the_usual_answer() {
     let bench = Bench::new().await;
     let mut request = script(&bench, "echo x");
     request.environment = vec![("PATH".into(), "/nowhere".into())];
-    bench.host.keep_warm(2, request.environment.clone());
+    bench
+        .host
+        .keep_warm(2, "bash".into(), request.environment.clone());
     for _ in 0..5 {
         let mut command = spawn(&bench, request.clone()).await;
         let exit = patiently(command.exited()).await;

@@ -323,3 +323,59 @@ fn many_calls_at_once_each_get_their_own_answer() {
         );
     }
 }
+
+/// The processes below a process of the machine.
+fn below(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    let lists = tasks.into_iter().flatten().flatten();
+    let lists = lists.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> = lists
+        .flat_map(|list| {
+            let pids = list.split_whitespace().map(|pid| pid.parse().unwrap());
+            pids.collect::<Vec<_>>()
+        })
+        .collect();
+    let deeper = children.iter().flat_map(|child| below(*child));
+    children.iter().copied().chain(deeper).collect()
+}
+
+fn waiting_shells(served: &Served) -> Vec<u32> {
+    let shells = below(served.client.pid()).into_iter().filter(|pid| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+        line.is_ok_and(|line| line.starts_with("/bin/bash\0-c\0read"))
+    });
+    shells.collect()
+}
+
+#[test]
+fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
+    let mut served = Served::new();
+    until(|| waiting_shells(&served).len() == 2);
+    let before = waiting_shells(&served);
+    let mark = mark(61);
+    let operation = served.start(&format!("exec sleep {mark}"));
+    until(|| marked(&mark) == 1);
+    let line = ahma_tests::processes_marked(&mark).remove(0);
+    let pid: u32 = line.split_once(' ').unwrap().0.parse().unwrap();
+    assert!(before.contains(&pid), "{pid} is none of {before:?}");
+    let cancelled = served
+        .client
+        .call("cancel", &json!({ "operation_id": operation }));
+    assert!(cancelled.text.contains("cancelled"), "{cancelled:?}");
+    until(|| waiting_shells(&served).len() == 2);
+}
+
+#[test]
+fn warm_shells_can_be_switched_off() {
+    let mut served = Served::with(&["--warm-shells", "0"], &[]);
+    assert!(served.sync("echo cold").text.starts_with("cold\n"));
+    assert_eq!(waiting_shells(&served), Vec::<u32>::new());
+}
+
+#[test]
+fn a_script_may_begin_with_a_dash() {
+    let mut served = Served::with(&["--warm-shells", "0"], &[]);
+    let result = served.sync("-x; echo after");
+    assert!(result.text.contains("-x: command not found"), "{result:?}");
+    assert!(result.text.contains("after\n"), "{result:?}");
+}

@@ -6,6 +6,7 @@ mod life;
 mod naughty;
 mod planted;
 mod toolchains;
+mod tools;
 
 use std::time::{Duration, Instant};
 

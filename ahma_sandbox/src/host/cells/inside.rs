@@ -246,13 +246,11 @@ fn become_program(cell: &Shared) -> Result<Infallible, Failure> {
     // One pipe for both, so that the output is in the order it was written.
     raw::place(output, 1).at(LaunchStep::Stdio)?;
     raw::place(output, 2).at(LaunchStep::Stdio)?;
-    let mut number = 3;
-    for fd in &cell.further {
+    for (fd, number) in cell.further.iter().zip(3..) {
         let fd = fd.load(Ordering::Acquire);
         if fd >= 0 {
             raw::place(fd, number).at(LaunchStep::Stdio)?;
         }
-        number += 1;
     }
     // SAFETY: the host keeps the words of the command until the cell is free again.
     unsafe { raw::change_directory(cell.directory.load(Ordering::Acquire)) }

@@ -2,13 +2,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat2, statat};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
 use super::named;
@@ -97,6 +98,37 @@ pub(super) fn new_file_system(
     };
     Ok(Tree {
         mount: mount().map_err(|error| named(error, kind))?,
+        kind: Kind::Directory,
+    })
+}
+
+/// An overlay: what is below it, and above that its own changes.
+pub(super) fn new_overlay(
+    lower: &Path,
+    upper: &Path,
+    work: &Path,
+    flags: MountAttrFlags,
+) -> io::Result<Tree> {
+    // A colon would separate two directories.
+    let mut escaped = Vec::new();
+    for byte in lower.as_os_str().as_bytes() {
+        if b":\\".contains(byte) {
+            escaped.push(b'\\');
+        }
+        escaped.push(*byte);
+    }
+    let mount = || -> rustix::io::Result<OwnedFd> {
+        let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        fsconfig_set_string(&context, "lowerdir", escaped.as_slice())?;
+        fsconfig_set_string(&context, "upperdir", upper)?;
+        fsconfig_set_string(&context, "workdir", work)?;
+        // The only kind of attribute that is allowed without privileges.
+        fsconfig_set_flag(&context, "userxattr")?;
+        fsconfig_create(&context)?;
+        fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
+    };
+    Ok(Tree {
+        mount: mount().map_err(|error| named(error, lower.display()))?,
         kind: Kind::Directory,
     })
 }

@@ -1,6 +1,7 @@
 //! Runs one command confined to a directory:
-//! `confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
-//! `--no-seccomp` or `--first-landlock` as on weaker kernels.
+//! `confined [--no-network] [--fork] [--warm] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
+//! `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has a shell execute it that waited
+//! for it.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
 
@@ -16,8 +17,7 @@ use ahma_sandbox::{
 };
 use tokio::io::AsyncReadExt as _;
 
-const USAGE: &str =
-    "usage: confined [--no-network] [--fork] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
+const USAGE: &str = "usage: confined [--no-network] [--fork] [--warm] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     become_host_if_asked();
@@ -31,12 +31,14 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let session = SessionDirectory::create(&std::env::temp_dir())?;
     let mut policy = SandboxPolicy::new("", session.path());
     let mut beside = None;
+    let mut warm = false;
     let mut arguments = std::env::args_os().skip(1);
     loop {
         let argument = arguments.next().ok_or(USAGE)?;
         match argument.to_str() {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
+            Some("--warm") => warm = true,
             Some("--beside") => beside = arguments.next(),
             Some("--no-seccomp") => policy.without.push(Layer::Seccomp),
             Some("--first-landlock") => policy.newest_landlock = Some(1),
@@ -64,7 +66,17 @@ async fn run() -> Result<(), Box<dyn Error>> {
         Some(program) => Some(host.spawn(request(vec![program])).await?),
         None => None,
     };
-    let mut command = host.spawn(request(arguments.collect())).await?;
+    let arguments = if warm {
+        let environment = request(Vec::new()).environment;
+        host.keep_warm(1, "bash".into(), environment);
+        while host.warm_shells() == 0 {
+            tokio::task::yield_now().await;
+        }
+        script(arguments).map_err(|word| format!("{word:?} is no text"))?
+    } else {
+        arguments.collect()
+    };
+    let mut command = host.spawn(request(arguments)).await?;
     let mut output = Vec::new();
     if let Some(mut pipe) = command.take_output() {
         pipe.read_to_end(&mut output).await?;
@@ -72,4 +84,11 @@ async fn run() -> Result<(), Box<dyn Error>> {
     std::io::stdout().write_all(&output)?;
     eprintln!("{:?}", command.exited().await?);
     Ok(())
+}
+
+/// The command as a script; its words must be plain.
+fn script(words: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, OsString> {
+    let words: Result<Vec<String>, OsString> = words.map(OsString::into_string).collect();
+    let script = format!("exec {}", words?.join(" "));
+    Ok(["bash", "-c", "--", &script].map(OsString::from).to_vec())
 }

@@ -5,6 +5,8 @@
 //! gaps that the report names. They are aimed at a victim of the same user, at every thread of the
 //! server and of its host, and at a command that runs beside the attacker.
 
+mod matrix;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -36,6 +38,7 @@ enum User {
 enum Sandbox {
     Full,
     FullByFork,
+    FullFromAWarmShell,
     FullWithoutNetwork,
     NoUserNamespaces,
     NoSeccomp,
@@ -180,6 +183,7 @@ impl Battlefield {
         };
         let option = match sandbox {
             Sandbox::FullByFork => Some("--fork"),
+            Sandbox::FullFromAWarmShell => Some("--warm"),
             Sandbox::FullWithoutNetwork => Some("--no-network"),
             Sandbox::NoSeccomp => Some("--no-seccomp"),
             Sandbox::FirstLandlock | Sandbox::FirstLandlockNoUserNamespaces => {
@@ -370,6 +374,14 @@ fn no_attack_reaches_anything() {
 fn no_attack_reaches_anything_when_commands_are_forked() {
     for user in [User::Tester, User::Nobody] {
         nothing_is_reached_beyond(user, Sandbox::FullByFork, &sorted(&[&ALLOWED_BY_NETWORK]));
+    }
+}
+
+#[test]
+fn no_attack_reaches_anything_from_a_warm_shell() {
+    for user in [User::Tester, User::Nobody] {
+        let sandbox = Sandbox::FullFromAWarmShell;
+        nothing_is_reached_beyond(user, sandbox, &sorted(&[&ALLOWED_BY_NETWORK]));
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ahma_sandbox::{Input, LaunchStep, SpawnError, Unfinished};
 
 use crate::support::{
-    Bench, finish, patiently, processes_marked, read_line, unique_mark, until_marked,
+    Bench, finish, host_program, patiently, processes_marked, read_line, unique_mark, until_marked,
     until_none_marked,
 };
 
@@ -340,4 +340,53 @@ async fn waiting_costs_nothing_while_a_command_is_silent() {
     let early = tokio::time::timeout(Duration::from_millis(20), command.exited()).await;
     assert!(early.is_err(), "{early:?}");
     assert_eq!(patiently(command.exited()).await.unwrap().code, Some(0));
+}
+
+/// Types a letter into every terminal that can be found: by descriptor, or by name.
+const TYPE_INTO_TERMINALS: &str = "import fcntl, os\n\
+    def opened(path):\n\
+    \x20   try: return os.open(path, os.O_RDWR | os.O_NOCTTY)\n\
+    \x20   except OSError: return -1\n\
+    reached = []\n\
+    for fd in list(range(64)) + [opened(path) for path in ('/dev/tty', '/dev/console', open('terminal').read())]:\n\
+    \x20   try: fcntl.ioctl(fd, 0x5412, b'x'); reached.append(fd)\n\
+    \x20   except (OSError, ValueError): pass\n\
+    print('reached', reached)\n";
+
+/// Runs a command in a terminal of its own, as a shell at which a user sits would. Its name is in a file.
+fn in_a_terminal(bench: &Bench, command: &[&str]) -> String {
+    let script = "import os, pty, sys\n\
+                  def child(): open('terminal', 'w').write(os.ttyname(0)); os.execvp(sys.argv[1], sys.argv[1:])\n\
+                  pid, fd = pty.fork()\n\
+                  if pid == 0: child()\n\
+                  while True:\n\
+                  \x20   try: data = os.read(fd, 1000)\n\
+                  \x20   except OSError: break\n\
+                  \x20   os.write(1, data)\n\
+                  os.waitpid(pid, 0)\n";
+    let output = std::process::Command::new("/usr/bin/python3")
+        .args(["-c", script])
+        .args(command)
+        .current_dir(&bench.scope)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test]
+async fn a_command_cannot_type_into_the_terminal_the_server_was_started_from() {
+    let bench = Bench::new().await;
+    std::fs::write(bench.scope.join("type.py"), TYPE_INTO_TERMINALS).unwrap();
+    let python = ["/usr/bin/python3", "type.py"];
+    let program = host_program();
+    let scope = bench.scope.to_str().unwrap();
+    let confined = [&[program.to_str().unwrap(), scope][..], &python].concat();
+    let reached = in_a_terminal(&bench, &confined);
+    assert!(reached.contains("reached []"), "{reached}");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        // Newer kernels allow it to nobody else.
+        let unconfined = in_a_terminal(&bench, &python);
+        assert!(unconfined.contains("reached [0, 1, 2"), "{unconfined}");
+    }
 }

@@ -131,3 +131,22 @@ fn a_trap_in_the_project_does_not_keep_the_server_from_starting() {
     let mut served = Served::of(project, &[]);
     assert!(served.sync("echo on").text.starts_with("on\n"));
 }
+
+#[test]
+fn a_tool_file_that_a_command_plants_is_not_served() {
+    let mut served = Served::new();
+    let before = served.client.request("tools/list", &json!({}));
+    let tool = r#"{"name": "evil", "description": "E.", "command": "true"}"#;
+    let planted = served.sync(&format!(
+        "for d in .ahma/tools tools; do mkdir -p $d && echo '{tool}' > $d/evil.json; done"
+    ));
+    assert!(
+        planted.text.contains(".ahma has appeared"),
+        "{}",
+        planted.text
+    );
+    let again = served.sync("echo '{}' > .ahma/tools/evil.json");
+    assert!(again.is_error, "{}", again.text);
+    let after = served.client.request("tools/list", &json!({}));
+    assert_eq!(after["result"], before["result"]);
+}

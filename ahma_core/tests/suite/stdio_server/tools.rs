@@ -45,7 +45,7 @@ const EVERYDAY: [(&str, &str); 14] = [
     ),
     (
         "rg",
-        "echo needle > h && rg -q needle . && grep -rq needle .",
+        "echo needle > h && if command -v rg; then rg -q needle .; fi && grep -rq needle .",
     ),
     (
         "find",

@@ -1,6 +1,6 @@
 //! Runs one command confined to a directory:
 //! `confined [--no-network] [--fork] [--warm] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
-//! `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has a shell execute it that waited
+//! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has a shell execute it that waited
 //! for it.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
@@ -39,6 +39,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
             Some("--warm") => warm = true,
+            Some("--processes") => {
+                let most = arguments.next().and_then(|most| most.into_string().ok());
+                policy.limits.processes = Some(most.ok_or(USAGE)?.parse()?);
+            }
             Some("--beside") => beside = arguments.next(),
             Some("--no-seccomp") => policy.without.push(Layer::Seccomp),
             Some("--first-landlock") => policy.newest_landlock = Some(1),

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use crate::policy::SandboxPolicy;
-use crate::system_paths::{is_readable, is_system_path};
+use crate::system_paths::is_readable;
 
 /// Variables that pass through when the server has them: they say how text looks and what time it
 /// is, and hold no secrets.
@@ -43,8 +43,7 @@ pub fn command_environment(
         let is_locale = name.as_encoded_bytes().starts_with(b"LC_");
         let passes = PASSED_ON.iter().any(|passed| name == passed)
             || is_locale
-            || CERTIFICATES.iter().any(|it| name == it)
-                && (is_readable(Path::new(value)) || is_granted(Path::new(value), policy))
+            || CERTIFICATES.iter().any(|it| name == it) && is_granted(Path::new(value), policy)
             || is_proxy(name) && !value.as_encoded_bytes().contains(&b'@');
         if passes || also.contains(name) {
             environment.insert(name.clone(), value.clone());
@@ -104,12 +103,15 @@ fn is_proxy(name: &OsStr) -> bool {
 
 /// Whether commands can read a path.
 fn is_granted(path: &Path, policy: &SandboxPolicy) -> bool {
+    let goes_up = path.components().any(|part| part == Component::ParentDir);
     let mut roots = policy
         .read
         .iter()
         .chain(&policy.write)
         .chain([&policy.scope]);
-    path.is_absolute() && (is_system_path(path) || roots.any(|root| path.starts_with(root)))
+    path.is_absolute()
+        && !goes_up
+        && (is_readable(path) || roots.any(|root| path.starts_with(root)))
 }
 
 /// The server's PATH without directories commands cannot use: an entry that exists but is not

@@ -45,7 +45,11 @@ pub(super) fn write(server: &BTreeMap<OsString, OsString>, private_home: &Path) 
 
 /// Where Git looks for the user's settings; later ones count.
 fn files(server: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
-    let variable = |name: &str| server.get(OsStr::new(name)).map(PathBuf::from);
+    // An empty one is none: it would lead to the working directory.
+    let variable = |name: &str| {
+        let value = server.get(OsStr::new(name))?;
+        (!value.is_empty()).then(|| PathBuf::from(value))
+    };
     if let Some(file) = variable("GIT_CONFIG_GLOBAL") {
         return vec![file];
     }

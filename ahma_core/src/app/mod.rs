@@ -6,6 +6,7 @@ mod list_tools;
 mod serve;
 mod settings;
 mod toolchains;
+mod way;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use ahma_sandbox::{Seed, is_system_path};
 
+use super::way::real_path_outside;
+
 /// What one toolchain needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Toolchain {
@@ -30,14 +32,19 @@ pub(super) fn find(
     private_home: &Path,
     writable: &[PathBuf],
 ) -> Vec<Toolchain> {
+    let private = [private_home.to_owned(), std::env::temp_dir()];
     let search = Search {
         writable,
+        private: private
+            .into_iter()
+            .filter_map(|it| it.canonicalize().ok())
+            .collect(),
         directories: server
             .get(OsStr::new("PATH"))
             .map(|path| std::env::split_paths(path).collect::<Vec<_>>())
             .unwrap_or_default()
             .into_iter()
-            .filter(|directory| !is_below(directory, writable))
+            .filter(|directory| real_path_outside(directory, writable).is_some())
             .collect(),
         home: server.get(OsStr::new("HOME")).map(PathBuf::from),
         server,
@@ -56,6 +63,8 @@ pub(super) fn find(
 
 struct Search<'s> {
     writable: &'s [PathBuf],
+    /// The private directories of servers, and where others may have theirs.
+    private: Vec<PathBuf>,
     directories: Vec<PathBuf>,
     home: Option<PathBuf>,
     server: &'s BTreeMap<OsString, OsString>,
@@ -70,7 +79,9 @@ impl Search<'_> {
 
     /// A directory named by a variable, else one of the home directory.
     fn named(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
-        let named = self.server.get(OsStr::new(variable)).map(PathBuf::from);
+        let mut names = [variable.to_owned(), variable.to_uppercase()].into_iter();
+        let named = names.find_map(|name| self.server.get(OsStr::new(&name)));
+        let named = named.filter(|value| !value.is_empty()).map(PathBuf::from);
         named.or_else(|| Some(self.home.as_ref()?.join(in_home)))
     }
 
@@ -144,11 +155,15 @@ impl Search<'_> {
             .push(("GOFLAGS".into(), "-modcacherw".into()));
         let modules = self.named("GOMODCACHE", "go/pkg/mod");
         let downloads = modules.map(|modules| modules.join("cache/download"));
-        if let Some(downloads) = downloads.filter(|it| it.is_dir()) {
-            let mut proxies = OsString::from("file://");
-            proxies.push(&downloads);
-            proxies.push(",https://proxy.golang.org,direct");
-            toolchain.environment.push(("GOPROXY".into(), proxies));
+        // The proxy first: what the user has may be old. Other letters mean something in the list.
+        let is_plain = |path: &str| !path.contains([',', '|', '%', '?', '#']);
+        let downloads = downloads.and_then(|it| real_path_outside(&it, self.writable));
+        if let Some(downloads) = downloads.filter(|it| it.to_str().is_some_and(is_plain)) {
+            let own = downloads.display();
+            let proxies = format!("https://proxy.golang.org|file://{own}|direct");
+            toolchain
+                .environment
+                .push(("GOPROXY".into(), proxies.into()));
             toolchain.read.push(downloads);
         }
         Some(toolchain)
@@ -171,25 +186,18 @@ impl Search<'_> {
         })
     }
 
-    /// Without what the system has anyway, and nothing when it would open a whole home directory.
+    /// Without what the system has anyway, what commands could have put there, and whatever would open a
+    /// whole home directory.
     fn checked(&self, mut toolchain: Toolchain) -> Option<Toolchain> {
         let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
+        let holds = |path: &Path, other: &Path| other.starts_with(path);
+        let holds_home = |path: &Path| home.as_ref().is_some_and(|home| holds(path, home));
         let mut read: Vec<PathBuf> = Vec::new();
-        // What commands can write could be anything.
-        toolchain.seeds.retain_mut(|seed| {
-            let real = seed.from.canonicalize();
-            seed.from = real.unwrap_or_default();
-            let holds_home = home
-                .as_ref()
-                .is_some_and(|home| home.starts_with(&seed.from));
-            seed.from.is_dir() && !holds_home && !is_below(&seed.from, self.writable)
-        });
         for path in &toolchain.read {
-            let Ok(real) = path.canonicalize() else {
+            let Some(real) = real_path_outside(path, self.writable) else {
                 continue;
             };
-            let holds_home = home.as_ref().is_some_and(|home| home.starts_with(&real));
-            if holds_home || real.parent().is_none() {
+            if holds_home(&real) || real.parent().is_none() {
                 return None;
             }
             let covered = read.iter().any(|granted| real.starts_with(granted));
@@ -197,15 +205,25 @@ impl Search<'_> {
                 read.push(real);
             }
         }
+        toolchain.seeds.retain_mut(|seed| {
+            seed.from = real_path_outside(&seed.from, self.writable).unwrap_or_default();
+            let mut kept_apart = self.writable.iter().chain(&self.private);
+            let holds_more =
+                holds_home(&seed.from) || kept_apart.any(|other| holds(&seed.from, other));
+            !holds_more && is_a_cache(&seed.from)
+        });
         let is_needed = !read.is_empty() || !toolchain.seeds.is_empty();
         is_needed.then_some(Toolchain { read, ..toolchain })
     }
 }
 
-fn is_below(directory: &Path, roots: &[PathBuf]) -> bool {
-    let real = directory.canonicalize();
-    let real = real.as_deref().unwrap_or(directory);
-    roots.iter().any(|root| real.starts_with(root))
+/// Whether a directory is one of the caches above: a variable may name anything.
+fn is_a_cache(directory: &Path) -> bool {
+    let of_cargo = ["index", "cache"];
+    let of_npm = ["content-v2", "index-v5"];
+    let of_pip = ["http", "http-v2", "wheels", "selfcheck"];
+    let signs = [&of_cargo[..], &of_npm, &of_pip].concat();
+    directory.is_dir() && signs.iter().any(|sign| directory.join(sign).is_dir())
 }
 
 #[cfg(test)]
@@ -224,12 +242,20 @@ mod tests {
         home
     }
 
-    fn found(home: &Path, path: &[&str]) -> Vec<(&'static str, Vec<String>)> {
+    fn toolchains(home: &Path, path: &[&str], variables: &[(&str, &str)]) -> Vec<Toolchain> {
         let path = path.iter().map(|directory| home.join(directory));
         let path = std::env::join_paths(path).unwrap();
-        let server = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.into())]);
+        let mut server = BTreeMap::from([("PATH".into(), path), ("HOME".into(), home.into())]);
+        for (name, value) in variables {
+            server.insert(name.into(), home.join(value).into());
+        }
         let real = home.canonicalize().unwrap();
         find(&server, Path::new("/private"), &[real.join("project")])
+    }
+
+    fn found(home: &Path, path: &[&str]) -> Vec<(&'static str, Vec<String>)> {
+        let real = home.canonicalize().unwrap();
+        toolchains(home, path, &[])
             .into_iter()
             .map(|it| {
                 let names = it.read.iter().map(|path| path.strip_prefix(&real).unwrap());
@@ -297,5 +323,81 @@ mod tests {
     fn what_is_not_on_the_search_path_is_not_granted() {
         let home = home(&[".cargo/bin/cargo", ".rustup/x", ".pyenv/shims/python"]);
         assert_eq!(found(home.path(), &["elsewhere"]), []);
+    }
+
+    /// The caches that private ones begin with.
+    fn seeds(home: &Path, variables: &[(&str, &str)]) -> Vec<String> {
+        let real = home.canonicalize().unwrap();
+        let path = [".cargo/bin", "bin"];
+        let all = toolchains(home, &path, variables).into_iter();
+        let from = all.flat_map(|it| it.seeds).map(|seed| seed.from);
+        from.map(|path| path.strip_prefix(&real).unwrap().display().to_string())
+            .collect()
+    }
+
+    const CACHES: [&str; 6] = [
+        ".cargo/bin/cargo",
+        ".cargo/registry/cache/x",
+        "bin/node",
+        "bin/pip",
+        ".npm/_cacache/index-v5/x",
+        ".cache/pip/http/x",
+    ];
+
+    #[test]
+    fn private_caches_begin_with_those_of_the_user() {
+        let home = home(&CACHES);
+        let all = [".cargo/registry", ".cache/pip", ".npm/_cacache"];
+        assert_eq!(seeds(home.path(), &[]), all);
+        let other = self::home(&[&CACHES[..], &["else/_cacache/content-v2/x"]].concat());
+        for variable in ["npm_config_cache", "NPM_CONFIG_CACHE"] {
+            let seeds = seeds(other.path(), &[(variable, "else")]);
+            assert_eq!(seeds[2], "else/_cacache");
+        }
+    }
+
+    #[test]
+    fn a_link_that_commands_could_have_made_is_not_followed_to_a_cache_or_a_toolchain() {
+        let home = home(&[&CACHES[..], &[".ssh/http/id_rsa", "project/x"]].concat());
+        let link = home.path().join("project/link");
+        std::os::unix::fs::symlink(home.path().join(".ssh"), &link).unwrap();
+        let variables = [
+            ("PIP_CACHE_DIR", "project/link"),
+            ("RUSTUP_HOME", "project/link"),
+        ];
+        assert_eq!(
+            seeds(home.path(), &variables),
+            [".cargo/registry", ".npm/_cacache"]
+        );
+        for toolchain in toolchains(home.path(), &[".cargo/bin", "bin"], &variables) {
+            for path in toolchain.read {
+                assert!(!path.ends_with(".ssh"), "{path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variable_that_names_something_else_makes_it_no_cache() {
+        let home = home(&[&CACHES[..], &[".ssh/id_rsa", "project/http/x"]].concat());
+        for elsewhere in [".ssh", ".", "/", "project", "missing"] {
+            let seeds = seeds(home.path(), &[("PIP_CACHE_DIR", elsewhere)]);
+            assert_eq!(seeds, [".cargo/registry", ".npm/_cacache"], "{elsewhere}");
+        }
+        // Around what commands can write, or around private directories.
+        let around = self::home(&["bin/pip", "outer/http/x"]);
+        let server = BTreeMap::from([
+            ("PATH".into(), around.path().join("bin").into()),
+            ("PIP_CACHE_DIR".into(), around.path().join("outer").into()),
+        ]);
+        let inside = around.path().join("outer/project");
+        std::fs::create_dir(&inside).unwrap();
+        let inside = inside.canonicalize().unwrap();
+        for (private, writable) in [
+            (&inside, vec![]),
+            (&around.path().join("bin"), vec![inside.clone()]),
+        ] {
+            let found = find(&server, private, &writable);
+            assert!(found.iter().all(|it| it.seeds.is_empty()), "{found:?}");
+        }
     }
 }

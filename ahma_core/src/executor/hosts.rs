@@ -116,8 +116,12 @@ impl HostKeeper {
             }),
         };
         kept.push(Arc::clone(&place));
-        if kept.len() > MOST_HOSTS {
-            kept.remove(0);
+        // The one of most commands stays.
+        let oldest = kept
+            .iter()
+            .position(|place| place.narrowing != Narrowing::default());
+        if let Some(oldest) = oldest.filter(|_| kept.len() > MOST_HOSTS) {
+            kept.remove(oldest);
         }
         place
     }

@@ -1,137 +1,26 @@
-//! Reading Git's configuration, as far as it is needed to see which programs it makes Git run.
+//! Which programs Git's configuration makes Git run.
 //!
-//! Lenient: what Git would refuse to read cannot make it run anything. Included files are not read; an
-//! include is itself something to be told about.
+//! Included files are not read; an include is itself something to be told about.
 
 use std::collections::BTreeSet;
 
-/// One setting: `section.subsection.key`, the middle part only where there is one, and its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
-    pub(crate) section: String,
-    pub(crate) subsection: Option<String>,
-    pub(crate) key: String,
-    pub(crate) value: String,
-}
+use super::git_syntax::{Setting, read};
 
-/// More settings than any real configuration has, and longer names and values: what goes beyond is
-/// cut, so that a command cannot make the server hold more.
+/// More settings than are of interest to anyone.
 const MOST_SETTINGS: usize = 10_000;
-const LONGEST: usize = 300;
+/// More settings that run programs than can be told about.
+const MOST_FOUND: usize = 100;
+const MORE: &str = "more settings that run programs";
 
-/// All settings of a configuration file, in order.
+/// The settings of a configuration file, in order; not more than are of interest.
 pub(crate) fn settings(text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
-    let mut section = String::new();
-    let mut subsection = None;
-    for line in logical_lines(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-        if settings.len() == MOST_SETTINGS {
-            break;
+    read(text, |setting| {
+        if settings.len() < MOST_SETTINGS {
+            settings.push(setting);
         }
-        let mut rest = line.trim();
-        if let Some(header) = rest.strip_prefix('[')
-            && let Some(end) = end_of_header(header)
-        {
-            let (name, sub) = section_of(&header[..end]);
-            (section, subsection) = (cut(&name), sub.map(|sub| cut(&sub)));
-            // A setting may follow on the same line.
-            rest = header[end + 1..].trim();
-        }
-        if rest.is_empty() || rest.starts_with(['#', ';', '[']) {
-            continue;
-        }
-        let (key, value) = rest.split_once('=').unwrap_or((rest, "true"));
-        settings.push(Setting {
-            section: section.clone(),
-            subsection: subsection.clone(),
-            key: cut(key.trim()).to_ascii_lowercase(),
-            value: cut(&plain(value)),
-        });
-    }
+    });
     settings
-}
-
-/// A value without its quotes, escapes and comment.
-fn plain(value: &str) -> String {
-    let mut text = String::new();
-    // White space at the end counts only inside quotes.
-    let mut kept = 0;
-    let mut is_quoted = false;
-    let mut characters = value.trim_start().chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => is_quoted = !is_quoted,
-            '#' | ';' if !is_quoted => break,
-            '\\' => match characters.next() {
-                Some('n') => text.push('\n'),
-                Some('t') => text.push('\t'),
-                Some('b') => {
-                    text.pop();
-                }
-                Some(other) => text.push(other),
-                None => {}
-            },
-            other => text.push(other),
-        }
-        if is_quoted || !character.is_whitespace() {
-            kept = text.len();
-        }
-    }
-    text.truncate(kept);
-    text
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(LONGEST).collect()
-}
-
-/// Lines, those joined that end with a backslash. A comment goes to the end of its own line only.
-fn logical_lines(text: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut unfinished = String::new();
-    for line in text.lines() {
-        if unfinished.is_empty() && line.trim_start().starts_with(['#', ';']) {
-            continue;
-        }
-        match line.strip_suffix('\\') {
-            Some(part) => unfinished.push_str(part),
-            None => lines.push(std::mem::take(&mut unfinished) + line),
-        }
-    }
-    lines.push(unfinished);
-    lines
-}
-
-/// The closing bracket of a section header that is not inside quotes.
-fn end_of_header(header: &str) -> Option<usize> {
-    let mut quoted = false;
-    let mut escaped = false;
-    for (place, letter) in header.char_indices() {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            ']' if !quoted => return Some(place),
-            _ => {}
-        }
-    }
-    None
-}
-
-fn section_of(header: &str) -> (String, Option<String>) {
-    match header.split_once('"') {
-        Some((section, quoted)) => {
-            let subsection = quoted.strip_suffix('"').unwrap_or(quoted).replace('\\', "");
-            (section.trim().to_ascii_lowercase(), Some(subsection))
-        }
-        // The old form: `[section.subsection]`.
-        None => match header.trim().split_once('.') {
-            Some((section, subsection)) => {
-                (section.to_ascii_lowercase(), Some(subsection.to_owned()))
-            }
-            None => (header.trim().to_ascii_lowercase(), None),
-        },
-    }
 }
 
 /// Settings that make Git run a program, or read a file that could.
@@ -180,20 +69,24 @@ const RUNNING: [(&str, &str); 42] = [
     ("trailer", "cmd"),
 ];
 
-/// The names of settings that run programs, with their values.
+/// The names of settings that run programs, with their values. However many others there are, none is
+/// passed over.
 pub(super) fn programs_run(text: &str) -> BTreeSet<String> {
-    settings(text)
-        .into_iter()
-        .filter(runs_a_program)
-        .map(|setting| {
-            let middle = setting.subsection.map(|name| format!(".{name}"));
-            let middle = middle.unwrap_or_default();
-            format!(
-                "{}{middle}.{} = {}",
-                setting.section, setting.key, setting.value
-            )
-        })
-        .collect()
+    let mut found = BTreeSet::new();
+    read(text, |setting| {
+        if !runs_a_program(&setting) {
+            return;
+        }
+        if found.len() >= MOST_FOUND {
+            found.insert(MORE.to_owned());
+            return;
+        }
+        let middle = setting.subsection.map(|name| format!(".{name}"));
+        let middle = middle.unwrap_or_default();
+        let (section, key, value) = (setting.section, setting.key, setting.value);
+        found.insert(format!("{section}{middle}.{key} = {value}"));
+    });
+    found
 }
 
 fn runs_a_program(setting: &Setting) -> bool {
@@ -230,7 +123,6 @@ mod tests {
             ("[core]\n\tfsmonitor = ./x\n", "core.fsmonitor = ./x"),
             ("[CORE]\nFSMonitor=./x", "core.fsmonitor = ./x"),
             ("[core] fsmonitor = \"./x\"", "core.fsmonitor = ./x"),
-            ("[core]\nfsmoni\\\ntor = ./x", "core.fsmonitor = ./x"),
             ("[core]\n# x \\\nfsmonitor = ./x", "core.fsmonitor = ./x"),
             ("\u{feff}[core]\nfsmonitor = ./x", "core.fsmonitor = ./x"),
             ("[core]\n  hooksPath = h", "core.hookspath = h"),
@@ -259,8 +151,6 @@ mod tests {
 
     #[test]
     fn comments_and_rubbish_are_passed_over() {
-        let text = "# [core]\n;fsmonitor = x\n[core\nfsmonitor\n[\"\n]]]\n= =\n\u{0}\n";
-        let _ = found(text);
         assert_eq!(
             found("[core]\n#fsmonitor = x\n ; pager = y"),
             Vec::<String>::new()
@@ -268,44 +158,22 @@ mod tests {
     }
 
     #[test]
-    fn an_enormous_configuration_takes_little_memory() {
-        let text = format!("[a \"{}\"]\n{}", "x".repeat(500_000), "k\n".repeat(100_000));
-        let settings = settings(&text);
-        assert_eq!(settings.len(), MOST_SETTINGS);
-        assert!(
-            settings
-                .iter()
-                .all(|it| it.subsection.as_ref().unwrap().len() == LONGEST)
-        );
+    fn nothing_is_passed_over_in_an_enormous_configuration() {
+        let junk = "k = v\n".repeat(50_000);
+        let text = format!("[a]\n{junk}[core]\nfsmonitor = ./x\n");
+        assert_eq!(found(&text), ["core.fsmonitor = ./x"]);
+        assert_eq!(settings(&text).len(), MOST_SETTINGS);
+        let many: String = (0..500)
+            .map(|n| format!("[filter \"{n}\"]\nclean = x\n"))
+            .collect();
+        let many = found(&many);
+        assert_eq!(many.len(), MOST_FOUND + 1);
+        assert!(many.contains(&MORE.to_owned()));
     }
 
     #[test]
-    fn git_agrees_about_what_is_set() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("config");
-        let text = "[Core] Pager = \"less -R\"\n[filter \"x y\"]\n\tClean = c ; comment-free\n\
-                    [alias]\n\tgo = !run\n[section.sub]\n key = v\n";
-        #[expect(clippy::disallowed_methods, reason = "tests may block")]
-        std::fs::write(&file, text).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "tests may start programs")]
-        let git = std::process::Command::new("git")
-            .args(["config", "--list", "--name-only", "--file"])
-            .arg(&file)
-            .output()
-            .unwrap();
-        let names: Vec<String> = settings(text)
-            .into_iter()
-            .map(|it| {
-                let middle = it
-                    .subsection
-                    .map(|name| format!(".{name}"))
-                    .unwrap_or_default();
-                format!("{}{middle}.{}", it.section, it.key)
-            })
-            .collect();
-        assert_eq!(
-            names.join("\n"),
-            String::from_utf8_lossy(&git.stdout).trim()
-        );
+    fn what_looks_like_a_harmless_value_to_us_is_what_git_sees() {
+        let text = "[core]\n\tfsmonitor = ./evil\\b\\b\\b\\b\\b\\btrue\n";
+        assert_eq!(found(text).len(), 1);
     }
 }

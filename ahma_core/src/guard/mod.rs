@@ -5,6 +5,7 @@
 //! names them, and looks after each operation for what could not be protected.
 
 pub(crate) mod git_config;
+mod git_syntax;
 mod watch;
 
 use std::path::{Component, Path, PathBuf};

@@ -132,10 +132,10 @@ impl RunningCommand {
         exit: Result<Result<Exit, Unfinished>, RecvError>,
     ) -> Result<Exit, Unfinished> {
         let exit = exit.unwrap_or(Err(Unfinished::HostGone));
-        let exit = exit.and_then(|exit| match &self.ticket {
+        let exit = match &self.ticket {
             Some(ticket) => ticket.judge(exit),
-            None => Ok(exit),
-        });
+            None => exit,
+        };
         self.exit = Some(exit);
         exit
     }

@@ -123,8 +123,10 @@ impl SandboxHost {
     /// Keeps so many shells waiting for scripts that run in this environment. Once for each host. Only
     /// `bash` can wait; of another shell none is kept.
     pub fn keep_warm(&self, count: usize, shell: OsString, environment: Vec<(OsString, OsString)>) {
-        let can_wait = Path::new(&shell).file_name() == Some(OsStr::new("bash"));
-        if count > 0 && can_wait {
+        let is_bash = Path::new(&shell).file_name() == Some(OsStr::new("bash"));
+        // With this variable it would not wait for long.
+        let is_patient = !environment.iter().any(|(name, _)| name == "TMOUT");
+        if count > 0 && is_bash && is_patient {
             let home = self.scope.path().to_owned();
             let keep = || WarmShells::keep(&self.shared, count, shell, environment, home);
             self.shared.warm.get_or_init(keep);

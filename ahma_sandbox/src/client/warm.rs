@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use rustix::fs::{MemfdFlags, SeekFrom, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::Notify;
 
@@ -35,11 +35,12 @@ use crate::error::{LaunchStep, SpawnError};
 /// A pipe that ends without a line means that the shell is not needed. A `d` in the line says that the
 /// script does not run where the shell waited: its directory follows the script. Both are read before
 /// anything is done with them: what is then written into the memory file lies behind them and says that
-/// the directory could not be entered. An `e` says that the script is one program, which the shell becomes
+/// the directory could not be entered. A memory file without a script means that the server has taken it
+/// back. An `e` says that the script is one program, which the shell becomes
 /// if it finds it; if not, it says so as usual.
 const WAIT_FOR_SCRIPT: &str = concat!(
     r#"read -ru4 || exit; "#,
-    r#"IFS= read -rd '' -u3 BASH_EXECUTION_STRING; "#,
+    r#"IFS= read -rd '' -u3 BASH_EXECUTION_STRING || exit; "#,
     r#"[[ $REPLY != d* ]] || { IFS= read -rd '' -u3 PWD; "#,
     r#"cd -P -- "$PWD" 2>/dev/null || { printf x >&3; exit 127; }; "#,
     r#"unset OLDPWD; declare -x OLDPWD; }; "#,
@@ -50,8 +51,8 @@ const WAIT_FOR_SCRIPT: &str = concat!(
 );
 /// What the shell exits with when it cannot enter the directory.
 const NO_DIRECTORY: i32 = 127;
-/// The kernel takes no longer argument; the usual way says so.
-const LONGEST_SCRIPT: usize = 128 * 1024 - 1;
+/// A longer script is sooner started the usual way than read by a shell.
+const LONGEST_SCRIPT: usize = 8 * 1024;
 /// A shell is replaced when its script ends, or when that takes longer than this: not at once, when it
 /// would only delay the script.
 pub(super) const QUIET: Duration = Duration::from_millis(5);
@@ -63,6 +64,8 @@ pub(super) struct WarmShells {
     count: usize,
     shell: OsString,
     environment: Vec<(OsString, OsString)>,
+    /// Whether they read UTF-8, or bytes.
+    reads_utf8: bool,
     /// Where they wait: the scope, where most scripts run.
     home: PathBuf,
     /// The one that has waited longest first: it is surely ready.
@@ -99,6 +102,7 @@ impl WarmShells {
         let shells = Arc::new(WarmShells {
             count,
             shell,
+            reads_utf8: reads_utf8(&environment),
             environment,
             home,
             waiting: Mutex::default(),
@@ -146,7 +150,13 @@ impl WarmShells {
         };
         let is_script = (shell.as_os_str(), flag.as_os_str(), end.as_os_str())
             == (self.shell.as_os_str(), OsStr::new("-c"), OsStr::new("--"));
-        let fits = script.len() <= LONGEST_SCRIPT
+        // A shell reads letters, not bytes: a part of one would take the end of the script along.
+        let is_text = match script.to_str() {
+            Some(text) => self.reads_utf8 || text.is_ascii(),
+            None => false,
+        };
+        let fits = is_text
+            && script.len() <= LONGEST_SCRIPT
             && !script.as_bytes().contains(&0)
             && !request.directory.as_os_str().as_bytes().contains(&0)
             && request.directory.is_absolute();
@@ -229,12 +239,17 @@ impl Ticket {
         })
     }
 
-    /// What an exit means. A shell that was killed before it began to read ran nothing; one that could
-    /// not enter the directory neither.
-    pub(super) fn judge(&self, exit: Exit) -> Result<Exit, Unfinished> {
-        if exit.signal.is_some() && rustix::fs::seek(&self.file, SeekFrom::Current(0)) == Ok(0) {
+    /// What an end means. A shell that had not begun to read ran nothing, whatever ended it; one that
+    /// could not enter the directory neither.
+    pub(super) fn judge(&self, end: Result<Exit, Unfinished>) -> Result<Exit, Unfinished> {
+        let may_be_unread = match end {
+            Ok(exit) => exit.code != Some(0),
+            Err(why) => why == Unfinished::HostGone,
+        };
+        if may_be_unread && self.take_back() {
             return Err(Unfinished::NeverStarted);
         }
+        let exit = end?;
         if exit.code == Some(NO_DIRECTORY) && self.has_complaint() {
             let seen = rustix::fs::stat(&self.directory);
             return Err(Unfinished::NotStarted {
@@ -248,10 +263,31 @@ impl Ticket {
         Ok(exit)
     }
 
+    /// Takes the script back, if the shell has not begun to read it; it cannot any more then, should it
+    /// still live. Both read with the same position, and the kernel lets only one read at a time.
+    fn take_back(&self) -> bool {
+        let mut all = vec![0; usize::try_from(self.length).unwrap_or(LONGEST_SCRIPT)];
+        let read = rustix::io::read(&self.file, all.as_mut_slice());
+        read.is_ok_and(|read| read as u64 == self.length)
+    }
+
     fn has_complaint(&self) -> bool {
         let about = rustix::fs::fstat(&self.file);
         about.is_ok_and(|about| about.st_size.unsigned_abs() > self.length)
     }
+}
+
+/// Whether the locale of an environment is one of UTF-8, or of plain bytes.
+fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(OsStr::new);
+    let locales = environment
+        .iter()
+        .filter(|(name, _)| names.contains(&name.as_os_str()));
+    locales.map(|(_, value)| value.to_string_lossy()).all(|it| {
+        let locale = it.to_ascii_lowercase();
+        let plain = ["", "c", "posix"].contains(&locale.as_str());
+        plain || locale.contains("utf-8") || locale.contains("utf8")
+    })
 }
 
 /// Starts shells while there are too few and little else runs, until the host is gone or they do not
@@ -268,10 +304,8 @@ async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
         };
         let waiting = shells.waiting();
         let is_busy = running.saturating_sub(waiting) >= cores;
-        if waiting < shells.count && !is_busy {
-            if shells.start(&shared).await.is_err() {
-                return;
-            }
+        // What is missing now, such as descriptors, may be there after the next command.
+        if waiting < shells.count && !is_busy && shells.start(&shared).await.is_ok() {
             continue;
         }
         drop(shared);

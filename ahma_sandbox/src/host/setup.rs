@@ -57,6 +57,11 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
         ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
     })?;
     let mut gaps: Vec<String> = Vec::new();
+    let counting = match (&missing.proc, counts_processes()) {
+        (None, true) => Ok(()),
+        (None, false) => Err("Linux counts them for each command only since 6.14"),
+        (Some(_), _) => Err("commands have no /proc of their own, where they are counted"),
+    };
     if let Some(error) = missing.proc {
         gaps.push(format!("commands have no /proc of their own ({error})"));
     }
@@ -69,7 +74,8 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
     };
     let pid_namespace = LayerReport::enforced(Layer::PidNamespace);
     let layers = vec![namespaces, pid_namespace];
-    let mut setup = assemble(policy, Surroundings::View, layers).map_err(NoNamespaces::Failed)?;
+    let mut setup =
+        assemble(policy, Surroundings::View, layers, counting).map_err(NoNamespaces::Failed)?;
     setup.report.protected = protected;
     setup.report.seeded = seeded;
     Ok(setup)
@@ -85,13 +91,15 @@ pub(super) fn without_namespaces(policy: &SandboxPolicy, why: &str) -> Result<Se
         LayerReport::with_gap(Layer::Namespaces, false, gap),
         LayerReport::with_gap(Layer::PidNamespace, false, format!("{PID_GAP} ({why})")),
     ];
-    assemble(policy, Surroundings::Machine, layers)
+    let counting = Err("there are no pid namespaces to count them in");
+    assemble(policy, Surroundings::Machine, layers, counting)
 }
 
 fn assemble(
     policy: &SandboxPolicy,
     surroundings: Surroundings,
     namespaces: Vec<LayerReport>,
+    counting: Result<(), &str>,
 ) -> Result<Setup, SetupFailure> {
     let in_view = surroundings == Surroundings::View;
     let mut layers = Vec::new();
@@ -116,7 +124,7 @@ fn assemble(
         layers.push(landlock_report(known, in_view, policy));
         Some(ruleset)
     };
-    layers.push(hygiene_report(policy, in_view));
+    layers.push(hygiene_report(policy, counting));
     let cover = (!policy.without.contains(&Layer::Seccomp)).then_some(Cover {
         network: policy.network,
         namespaces: in_view,
@@ -141,16 +149,12 @@ fn assemble(
     })
 }
 
-/// What the limits leave open.
-fn hygiene_report(policy: &SandboxPolicy, in_view: bool) -> LayerReport {
-    let usual = Limits::default().processes;
-    match policy.limits.processes {
-        Some(most) if policy.limits.processes != usual && !(in_view && counts_processes()) => {
-            let why = if in_view {
-                "Linux counts them for each command only since 6.14"
-            } else {
-                "there are no pid namespaces to count them in"
-            };
+/// What the limits leave open. `counting` is why the processes of a command cannot be counted, if so.
+fn hygiene_report(policy: &SandboxPolicy, counting: Result<(), &str>) -> LayerReport {
+    let most = policy.limits.processes;
+    let unusual = most.filter(|_| most != Limits::default().processes);
+    match (unusual, counting) {
+        (Some(most), Err(why)) => {
             let gap = format!("the limit of {most} processes is not enforced: {why}");
             LayerReport::with_gap(Layer::Hygiene, true, gap)
         }

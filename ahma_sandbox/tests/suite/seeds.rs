@@ -59,14 +59,38 @@ async fn the_users_cache_is_nowhere_else_to_be_seen() {
 }
 
 #[tokio::test]
-async fn each_host_begins_anew_and_disturbs_no_other() {
+async fn a_later_host_sees_what_earlier_ones_changed_and_changes_none_of_it() {
     let bench = seeded(|_| {}).await;
     bench.sh(CHANGE).await;
-    let other = bench.another_host().await;
-    let read = run_in(&bench, &other, "cat ~/.cache/tool/deep/down/file").await;
-    assert_eq!(read.output, "the user's\n");
-    let first = bench.sh("ls ~/.cache/tool/deep").await;
-    assert_eq!(first.output, "new\n");
+    let second = bench.another_host().await;
+    let seen = run_in(
+        &bench,
+        &second,
+        "cd ~/.cache/tool/deep && ls && echo 2 > new && touch more",
+    )
+    .await;
+    assert_eq!(seen.output, "new\n");
+    let narrowed = bench.another_policy(|policy| policy.read_only = true).await;
+    let seen = run_in(&bench, &narrowed, "cd ~/.cache/tool/deep && ls && cat new").await;
+    assert_eq!(seen.output, "more\nnew\n2\n");
+    let first = bench.sh("cd ~/.cache/tool/deep && ls && cat new").await;
+    assert_eq!(first.output, "new\nnew\n");
+    let users = users(&bench.scope);
+    assert_eq!(fs::read_dir(users.join("deep")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn many_hosts_after_each_other_keep_working() {
+    let bench = seeded(|_| {}).await;
+    for number in 0..24 {
+        let host = bench.another_host().await;
+        let script = format!("cd ~/.cache/tool && cat deep/down/file && echo {number} > last");
+        let done = run_in(&bench, &host, &script).await;
+        assert_eq!(done.output, "the user's\n", "{number}");
+    }
+    let host = bench.another_host().await;
+    let last = run_in(&bench, &host, "cat ~/.cache/tool/last").await;
+    assert_eq!(last.output, "23\n");
 }
 
 #[tokio::test]

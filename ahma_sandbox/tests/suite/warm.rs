@@ -146,9 +146,10 @@ async fn each_shell_is_used_once_and_another_takes_its_place() {
 #[tokio::test]
 async fn nothing_of_a_script_is_left_for_the_next_one() {
     let bench = warm(1).await;
-    let look = "pwd; umask; ulimit -a; set | grep -v -E '^(EPOCH|RANDOM|SRANDOM|BASH_EXEC)'; \
-                trap; alias; shopt; set -o; ls -l /proc/$$/fd | wc -l; ls /dev/shm";
-    let fresh = run(&bench, look).await;
+    let look = "pwd; umask; ulimit -a; set | grep -v -E '^(EPOCH|RANDOM|SRANDOM|SECONDS|_=|PIPESTATUS)'; \
+                trap; alias; shopt; set -o; (cd /proc/$$/fd && echo *); ls /dev/shm";
+    // Without the dashes it is none of those that a warm shell takes.
+    let fresh = bench.run(&["bash", "-c", look]).await;
     assert!(fresh.succeeded(), "{fresh:?}");
     let meddle = "cd /; umask 0; ulimit -n 64; export MEDDLED=1; echo() { exit 3; }; export -f echo; \
                   trap 'exit 4' EXIT TERM; set -eu; shopt -s extglob; alias ls=false; exec 7</dev/null; \
@@ -162,7 +163,7 @@ async fn nothing_of_a_script_is_left_for_the_next_one() {
 }
 
 /// Scripts whose output or exit says something about the shell they run in.
-const TELLING: [&str; 52] = [
+const TELLING: [&str; 56] = [
     "echo hi",
     "",
     "# nothing",
@@ -181,6 +182,10 @@ const TELLING: [&str; 52] = [
     "sh -c exit",
     "cat no-such-file",
     "exec no-such-program",
+    "./called relatively",
+    "sh -c 'kill -11 $$' called",
+    "cd .. && pwd",
+    "printf '%s\\n' ä€😀 | od -c",
     "\n\necho $LINENO\nno-such-program",
     "echo '  kept  '  \n\n",
     "if",
@@ -221,6 +226,12 @@ const TELLING: [&str; 52] = [
 async fn a_warm_shell_does_what_a_new_one_does() {
     let bench = warm(1).await;
     let cold = Bench::new().await;
+    for bench in [&bench, &cold] {
+        let called = bench.scope.join("called");
+        fs::write(&called, "#!/bin/sh\necho \"$0 $*\"\n").unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&called, executable).unwrap();
+    }
     // Where the text came from is all that the two ways may name differently.
     let normal = |done: Done, bench: &Bench| {
         let base = bench.scope.parent().unwrap().to_str().unwrap();
@@ -239,14 +250,50 @@ async fn a_warm_shell_does_what_a_new_one_does() {
 }
 
 #[tokio::test]
-async fn long_scripts_and_every_directory_of_the_scope_are_warm_too() {
+async fn every_directory_of_the_scope_is_warm_and_long_scripts_run_too() {
     let bench = warm(1).await;
     let directory = bench.scope.join("a 'directory'\nwith $(odd) \"name\"");
     fs::create_dir(&directory).unwrap();
-    let mut request = script(&bench, &format!("pwd; #{}\necho end", "x".repeat(120_000)));
+    for (length, is_warm) in [(7_000, true), (100_000, false)] {
+        until_warm(&bench, 1).await;
+        let before = shells(&bench);
+        let text = format!("pwd; #{}\necho end", "x".repeat(length));
+        let mut request = script(&bench, &text);
+        request.directory.clone_from(&directory);
+        let done = finish(spawn(&bench, request).await).await;
+        assert_eq!(done.output, format!("{}\nend\n", directory.display()));
+        let is_used = shells(&bench) != before;
+        assert_eq!(is_used, is_warm, "{length}");
+    }
+    // One program, elsewhere.
+    until_warm(&bench, 1).await;
+    let mut request = script(&bench, "cat here");
     request.directory.clone_from(&directory);
+    fs::write(directory.join("here"), "found\n").unwrap();
+    assert_eq!(finish(spawn(&bench, request).await).await.output, "found\n");
+}
+
+#[tokio::test]
+async fn a_script_that_a_shell_might_misread_gets_a_new_one() {
+    let bench = Bench::new().await;
+    let mut environment = bench.request(&[]).environment;
+    environment.retain(|(name, _)| name != "LANG");
+    environment.push(("LANG".into(), "zh_CN.GBK".into()));
+    bench.host.keep_warm(1, "bash".into(), environment.clone());
+    until_warm(&bench, 1).await;
+    let before = shells(&bench);
+    let mut request = script(&bench, "echo ä");
+    request.environment.clone_from(&environment);
     let done = finish(spawn(&bench, request).await).await;
-    assert_eq!(done.output, format!("{}\nend\n", directory.display()));
+    assert_eq!(
+        (done.output.as_str(), shells(&bench)),
+        ("ä\n", before.clone())
+    );
+    let mut plain = script(&bench, "echo a");
+    plain.environment = environment;
+    let done = finish(spawn(&bench, plain).await).await;
+    assert_eq!(done.output, "a\n");
+    assert!(shells(&bench).is_disjoint(&before));
 }
 
 #[tokio::test]
@@ -346,6 +393,30 @@ async fn a_script_whose_shell_died_before_it_looked_can_be_run_again() {
     let exit = patiently(command.exited()).await;
     assert_eq!(exit, Err(Unfinished::NeverStarted));
     assert!(!exists(&bench.scope.join("ran")));
+}
+
+/// However a host ends, the server takes back what no shell has begun to read, and no shell reads it then.
+#[tokio::test]
+async fn a_script_whose_host_died_before_a_shell_looked_can_be_run_again() {
+    let bench = warm(1).await;
+    let shell = *shells(&bench).first().unwrap();
+    signal(shell, Signal::STOP);
+    let mut command = spawn(&bench, script(&bench, "touch ran")).await;
+    signal(children(bench.host.pid())[0], Signal::KILL);
+    let exit = patiently(command.exited()).await;
+    assert_eq!(exit, Err(Unfinished::NeverStarted));
+    assert!(!exists(&bench.scope.join("ran")));
+}
+
+#[tokio::test]
+async fn a_script_that_had_begun_is_not_run_again() {
+    let bench = warm(1).await;
+    let mut command = spawn(&bench, script(&bench, "echo up; sleep 100")).await;
+    let mut output = command.take_output().unwrap();
+    assert_eq!(read_line(&mut output).await, "up");
+    signal(children(bench.host.pid())[0], Signal::KILL);
+    let exit = patiently(command.exited()).await;
+    assert_eq!(exit, Err(Unfinished::HostGone));
 }
 
 #[tokio::test]

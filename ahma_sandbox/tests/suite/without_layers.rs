@@ -220,3 +220,32 @@ fn inside_another_sandbox_commands_are_confined_all_the_same() {
         "{report}"
     );
 }
+
+/// As in many containers, where parts of `/proc` are covered: no other one can be mounted there.
+#[test]
+fn where_proc_is_partly_hidden_commands_run_and_a_limit_that_does_not_hold_is_named() {
+    let scope = tempfile::tempdir().unwrap();
+    let confined = crate::support::host_program();
+    let line = format!(
+        "for f in kcore keys timer_list interrupts; do test -e /proc/$f && break; done; \
+         mount --bind /dev/null /proc/$f && exec {} --processes 5 {} sh -c 'echo ran'",
+        confined.display(),
+        scope.path().display()
+    );
+    let is_root = rustix::process::geteuid().is_root();
+    let output = std::process::Command::new("unshare")
+        .arg(if is_root { "-m" } else { "-Urm" })
+        .args(["sh", "-c", &line])
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "ran\n", "{report}");
+    assert!(
+        report.contains("commands have no /proc of their own"),
+        "{report}"
+    );
+    assert!(
+        report.contains("the limit of 5 processes is not enforced"),
+        "{report}"
+    );
+}

@@ -147,12 +147,13 @@ impl Developer {
             "home/.gitconfig",
             "[user]\n\tname = Ada\n\temail = ada@example.org\n",
         );
-        let cached = base.write("home/.npm/_cacache/kept", "kept\n");
+        let cached = base.write("home/.npm/_cacache/index-v5/kept", "kept\n");
         for directory in [&project, &home, &private] {
             fs::create_dir_all(directory).unwrap();
         }
-        let own = [&project, &home, &private, &cached];
-        for path in own.into_iter().filter(|_| !ids.is_empty()) {
+        let cache = cached.ancestors().take(4);
+        let own = [&project, &home, &private].map(PathBuf::as_path);
+        for path in own.into_iter().chain(cache).filter(|_| !ids.is_empty()) {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
         }
         // The build directory may be closed to other users.
@@ -246,7 +247,7 @@ fn everything_works(mut developer: Developer) {
     let author = developer.run_in_project("git", GIT_ANEW);
     assert!(author.starts_with("Ada <ada@example.org>\n"), "{author}");
     developer.run_in_project("git", GIT_AGAIN);
-    let cache = "cd ~/.npm/_cacache && cat kept && echo changed > kept && cat kept";
+    let cache = "cd ~/.npm/_cacache/index-v5 && cat kept && echo changed > kept && cat kept";
     let cache = developer.run_in_project("cache", cache);
     assert!(cache.starts_with("kept\nchanged\n"), "{cache}");
     for (name, script) in EVERYDAY.iter().chain(&INSTALLING) {
@@ -291,5 +292,5 @@ fn what_the_user_has_downloaded_is_there_without_a_network() {
         "cargo init -q --name app --vcs none && cargo add -q --offline itoa && \
          cargo build -q --offline && ls -d $CARGO_HOME/registry/src/*/itoa-* && ls -A $CARGO_HOME",
     );
-    assert!(!built.contains("credentials"), "{built}");
+    assert!(built.contains("itoa-"), "{built}");
 }

@@ -90,16 +90,34 @@ const OF_THE_SHELL: [&str; 82] = [
     "coproc",
 ];
 
-/// Whether a script is one program, written so plainly that there is no doubt: words without anything
-/// that means something to the shell. Others are run as they are.
+/// Whether a script is one program, written so plainly that there is no doubt: words, and quoted words,
+/// without anything else that means something to the shell. Others are run as they are.
 pub(super) fn is_one_program(script: &[u8]) -> bool {
     let Some(first) = script.split(|byte| *byte == b' ').next() else {
         return false;
     };
-    let plain = script.iter().all(|byte| *byte == b' ' || is_plain(*byte));
-    let is_name = !first.is_empty() && !first.contains(&b'=') && !first.starts_with(b"-");
+    let is_name = first.iter().all(|byte| is_plain(*byte) && *byte != b'=')
+        && !first.is_empty()
+        && !first.starts_with(b"-");
+    // The shell would make the path of a relative one absolute, and a script sees how it was called.
+    let is_relative = first.contains(&b'/') && !first.starts_with(b"/");
     let is_known = OF_THE_SHELL.iter().any(|name| name.as_bytes() == first);
-    plain && is_name && !is_known
+    is_name && !is_relative && !is_known && are_words(script)
+}
+
+/// Whether nothing but plain letters stands outside quotes, and nothing is filled in inside them.
+fn are_words(script: &[u8]) -> bool {
+    let mut quote = None;
+    for byte in script {
+        match (quote, *byte) {
+            (None, b'\'' | b'"') => quote = Some(*byte),
+            (Some(open), close) if open == close => quote = None,
+            (None, byte) if byte != b' ' && !is_plain(byte) => return false,
+            (Some(b'"'), b'$' | b'`' | b'\\') => return false,
+            _ => {}
+        }
+    }
+    quote.is_none()
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -116,10 +134,13 @@ mod tests {
         for script in [
             "cargo build",
             "git log --format=%h -n5",
-            "./run.sh a,b",
+            "/opt/run.sh a,b",
             "/bin/true",
             "ls  -la ",
             "make CC=gcc",
+            "git commit -m 'one; two $x'",
+            "rg \"a | b\" src",
+            "sh -c 'kill $$'",
         ] {
             assert!(is_one_program(script.as_bytes()), "{script}");
         }
@@ -132,13 +153,21 @@ mod tests {
             " ls",
             "-x",
             "A=1 make",
+            "./configure --prefix=/usr",
+            "bin/run",
             "a; b",
             "a && b",
             "a | b",
             "a > b",
             "a &",
             "a\nb",
-            "a 'b'",
+            "a 'b",
+            "'a' b",
+            "a \"$b\"",
+            "a \"`b`\"",
+            "a \"b\\\"",
+            "a 'b'; c",
+            "a 'b' | c",
             "a $b",
             "a *",
             "a ~",

@@ -1,8 +1,8 @@
 //! Private caches that begin with what the user's hold.
 //!
 //! Package managers write to their caches, and commands must not write to the user's. An overlay shows
-//! the user's files and keeps every change in a private directory of this host. Where there are no
-//! overlays the cache begins empty.
+//! the user's files, above them what earlier hosts of this server changed, and keeps every change of this
+//! host in a private directory of its own. Where there are no overlays the cache begins empty.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,15 @@ use crate::policy::{SandboxPolicy, Seed};
 
 /// More hosts than one server ever has at the same time or after each other.
 const MOST_HOSTS: u32 = 100_000;
+/// Changes of so many earlier hosts are still seen.
+const MOST_LAYERS: usize = 16;
 
 /// What goes into the view for each seed, opened; a seed that cannot be used is left out.
 pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
     if policy.seeds.is_empty() {
         return Vec::new();
     }
-    let Ok(changes) = place_for_changes(&policy.session) else {
+    let Ok(host) = place_for_changes(&policy.session) else {
         return Vec::new();
     };
     let Ok(home) = open_real(&policy.home()) else {
@@ -37,24 +39,18 @@ pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
             .strip_prefix(policy.home())
             .map_err(io::Error::other)?;
         place_below(&home, inside, Kind::Directory)?;
-        let tree = if policy.read_only {
-            Tree::of(&seed.from)
-        } else {
-            overlay(seed, &changes.join(number.to_string()))
-        };
-        Ok((seed.to.clone(), tree?))
+        Ok((seed.to.clone(), overlay(policy, seed, host, number)?))
     });
     opened.filter_map(io::Result::ok).collect()
 }
 
-/// A directory for the changes of this host alone: two overlays must not share one.
-fn place_for_changes(session: &Path) -> io::Result<PathBuf> {
-    let caches = Path::new("caches");
-    let place = place_below(&open_real(session)?, caches, Kind::Directory)?;
+/// Makes a directory for the changes of this host alone, and returns its number: two overlays must not
+/// share one.
+fn place_for_changes(session: &Path) -> io::Result<u32> {
+    let place = place_below(&open_real(session)?, Path::new(CACHES), Kind::Directory)?;
     for number in 0..MOST_HOSTS {
-        let name = number.to_string();
-        match mkdirat(&place, name.as_str(), Mode::RWXU) {
-            Ok(()) => return Ok(session.join(caches).join(name)),
+        match mkdirat(&place, number.to_string(), Mode::RWXU) {
+            Ok(()) => return Ok(number),
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -62,17 +58,31 @@ fn place_for_changes(session: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("there were too many hosts"))
 }
 
-fn overlay(seed: &Seed, changes: &Path) -> io::Result<Tree> {
+/// In the private directory of the server, where commands do not come.
+const CACHES: &str = "caches";
+
+/// The changes that a host made to a cache.
+fn changes(policy: &SandboxPolicy, host: u32, number: usize) -> PathBuf {
+    let caches = policy.session.join(CACHES);
+    caches.join(host.to_string()).join(number.to_string())
+}
+
+fn overlay(policy: &SandboxPolicy, seed: &Seed, host: u32, number: usize) -> io::Result<Tree> {
     // It must be a directory without a link on the way, whoever made it.
     let from = open_real(&seed.from)?;
     let kind = Tree::of_open(&from)?.kind();
     if kind != Kind::Directory {
         return Err(named(Errno::NOTDIR, seed.from.display()));
     }
-    let [upper, work] = ["upper", "work"].map(|name| changes.join(name));
-    for directory in [changes, &upper, &work] {
+    let own = changes(policy, host, number);
+    let [upper, work] = ["upper", "work"].map(|name| own.join(name));
+    for directory in [&own, &upper, &work] {
         rustix::fs::mkdir(directory, Mode::RWXU)?;
     }
+    let earlier = (0..host).rev().map(|host| changes(policy, host, number));
+    let earlier = earlier.map(|changes| changes.join("upper"));
+    let earlier = earlier.filter(|upper| upper.is_dir()).take(MOST_LAYERS);
+    let lower: Vec<PathBuf> = earlier.chain([seed.from.clone()]).collect();
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    new_overlay(&seed.from, &upper, &work, quiet)
+    new_overlay(&lower, &upper, &work, quiet)
 }

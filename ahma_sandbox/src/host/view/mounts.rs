@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat2, statat};
 use rustix::io::Errno;
@@ -102,35 +102,49 @@ pub(super) fn new_file_system(
     })
 }
 
-/// An overlay: what is below it, and above that its own changes.
+/// An overlay: what is below it, the uppermost first, and above that its own changes.
 pub(super) fn new_overlay(
-    lower: &Path,
+    lower: &[PathBuf],
     upper: &Path,
     work: &Path,
     flags: MountAttrFlags,
 ) -> io::Result<Tree> {
-    // A colon would separate two directories.
-    let mut escaped = Vec::new();
-    for byte in lower.as_os_str().as_bytes() {
-        if b":\\".contains(byte) {
-            escaped.push(b'\\');
-        }
-        escaped.push(*byte);
-    }
     let mount = || -> rustix::io::Result<OwnedFd> {
         let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-        fsconfig_set_string(&context, "lowerdir", escaped.as_slice())?;
-        fsconfig_set_string(&context, "upperdir", upper)?;
-        fsconfig_set_string(&context, "workdir", work)?;
+        let mut layers = lower.iter();
+        // One by one since Linux 6.7. Before, only the lowest: a list of several would be too long.
+        match layers.try_for_each(|path| fsconfig_set_string(&context, "lowerdir+", path)) {
+            Err(Errno::INVAL) => {
+                let lowest = lower.last().map(|path| escaped(path)).unwrap_or_default();
+                fsconfig_set_string(&context, "lowerdir", lowest.as_slice())?;
+            }
+            added => added?,
+        }
+        fsconfig_set_string(&context, "upperdir", escaped(upper).as_slice())?;
+        fsconfig_set_string(&context, "workdir", escaped(work).as_slice())?;
+        // An earlier host may still have its changes in use, which are below ours.
+        fsconfig_set_string(&context, "index", "off")?;
         // The only kind of attribute that is allowed without privileges.
         fsconfig_set_flag(&context, "userxattr")?;
         fsconfig_create(&context)?;
         fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, flags)
     };
     Ok(Tree {
-        mount: mount().map_err(|error| named(error, lower.display()))?,
+        mount: mount().map_err(|error| named(error, "overlay"))?,
         kind: Kind::Directory,
     })
+}
+
+/// A path as overlays want it: a colon would separate two.
+fn escaped(path: &Path) -> Vec<u8> {
+    let mut escaped = Vec::new();
+    for byte in path.as_os_str().as_bytes() {
+        if b":\\".contains(byte) {
+            escaped.push(b'\\');
+        }
+        escaped.push(*byte);
+    }
+    escaped
 }
 
 /// Opens a path that must not hold a link.

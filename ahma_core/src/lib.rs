@@ -14,6 +14,8 @@
 //! The [`guard`] names paths that commands must not write, and notices code that they leave for
 //! programs outside.
 //!
+//! The [`registry`] holds the tools that are served now.
+//!
 //! The [`service`] answers MCP clients: it turns calls into plans for the executor, and operations
 //! into results.
 //!
@@ -34,5 +36,7 @@ pub mod guard;
 pub mod operation;
 #[cfg(feature = "server")]
 pub mod output;
+#[cfg(feature = "server")]
+pub mod registry;
 #[cfg(feature = "server")]
 pub mod service;

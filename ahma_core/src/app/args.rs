@@ -26,8 +26,8 @@ pub(super) struct Args {
     #[arg(long, alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
 
-    /// Directory with tool files, for list-tools; may be given several times. Default: `.ahma/tools`,
-    /// else `tools` (there only files whose `$schema` is mtdf.schema.json).
+    /// Directory with tool files; may be given several times. Default: `.ahma/tools`, else `tools` (there
+    /// only files whose `$schema` is mtdf.schema.json), else those that come with the program.
     #[arg(long, value_name = "DIR")]
     pub(super) tools_dir: Vec<PathBuf>,
 
@@ -71,6 +71,14 @@ pub(super) struct Args {
     /// One more variable of the server's environment that commands get; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(super) pass_env: Vec<OsString>,
+
+    /// No `sandboxed_shell`: declared tools only.
+    #[arg(long)]
+    pub(super) no_shell: bool,
+
+    /// Every call waits for its command, whatever the caller and the tool file say.
+    #[arg(long)]
+    pub(super) sync: bool,
 
     /// Deadline of a command unless the call says otherwise.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=86_400))]

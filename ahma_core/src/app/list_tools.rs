@@ -1,32 +1,24 @@
 //! `--mode list-tools`: what clients would be offered, as JSON on stdout.
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::{EXIT_FAILURE, EXIT_USAGE};
-use crate::config::files::{self, Selection, SourceFile};
+use super::{EXIT_FAILURE, EXIT_USAGE, sources};
 use crate::config::{Catalog, LeafSpec, Waiting, listed_description, load};
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let mut sources = match read_sources(args) {
+    let sources = match sources::read(args, Path::new(".")) {
         Ok(sources) => sources,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");
             return ExitCode::from(EXIT_USAGE);
         }
     };
-    if let Some(unknown) = args.tools.iter().find(|name| !is_among(name, &sources)) {
-        let _ = writeln!(io::stderr(), "error: there is no tool file {unknown}.json");
-        return ExitCode::from(EXIT_USAGE);
-    }
-    if !args.tools.is_empty() {
-        sources.retain(|source| args.tools.iter().any(|name| is_called(&source.path, name)));
-    }
     let catalog = load(sources);
     report_rejected(&catalog);
     let document = json!({ "tools": listing(&catalog) });
@@ -36,42 +28,6 @@ pub(super) fn run(args: &Args) -> ExitCode {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(EXIT_FAILURE),
     }
-}
-
-fn read_sources(args: &Args) -> Result<Vec<SourceFile>, String> {
-    let directories: Vec<(PathBuf, Selection)> = if args.tools_dir.is_empty() {
-        let found = files::project_tools_directory(Path::new("."));
-        vec![found.ok_or_else(|| {
-            "there is neither a `.ahma/tools` nor a `tools` directory here\n\
-             hint: name one with `--tools-dir DIR`"
-                .to_owned()
-        })?]
-    } else {
-        let every = args
-            .tools_dir
-            .iter()
-            .map(|directory| (directory.clone(), Selection::Every));
-        every.collect()
-    };
-    let mut sources = Vec::new();
-    for (directory, selection) in directories {
-        let found = files::read_directory(&directory, selection).map_err(|error| {
-            format!(
-                "the tools directory {} cannot be read: {error}",
-                directory.display()
-            )
-        })?;
-        sources.extend(found);
-    }
-    Ok(sources)
-}
-
-fn is_among(name: &str, sources: &[SourceFile]) -> bool {
-    sources.iter().any(|source| is_called(&source.path, name))
-}
-
-fn is_called(path: &Path, name: &str) -> bool {
-    path.file_stem().is_some_and(|stem| stem == name)
 }
 
 /// Whether the project here is one the leaf is meant for.

@@ -5,6 +5,7 @@ mod identity;
 mod list_tools;
 mod serve;
 mod settings;
+mod sources;
 mod toolchains;
 mod way;
 

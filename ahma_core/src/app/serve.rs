@@ -19,11 +19,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::Args;
 use super::settings::Settings;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
-use super::{identity, toolchains};
-use crate::config::Narrowing;
+use super::{identity, sources, toolchains};
+use crate::config::{Narrowing, load};
 use crate::executor::{Executor, HostKeeper, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::{SpoolBudget, SpoolPlace};
+use crate::registry::{Registry, ToolSnapshot};
 use crate::service::{AhmaService, ServiceState};
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
@@ -65,15 +66,30 @@ fn start(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
-    let served = runtime.block_on(serve(settings, environment));
+    let sources = sources::read(args, &settings.scope).map_err(Failure::Usage)?;
+    let tools = ToolSnapshot::new(load(sources), &settings.scope);
+    let service = Service {
+        tools,
+        always_sync: args.sync,
+        no_shell: args.no_shell,
+    };
+    let served = runtime.block_on(serve(settings, environment, service));
     // A thread may still wait for a line on stdin; nobody waits for it.
     runtime.shutdown_background();
     served
 }
 
+/// What clients are offered.
+struct Service {
+    tools: ToolSnapshot,
+    always_sync: bool,
+    no_shell: bool,
+}
+
 async fn serve(
     settings: Settings,
     environment: BTreeMap<OsString, OsString>,
+    service: Service,
 ) -> Result<(), Failure> {
     let other = |error: io::Error| Failure::Other(error.to_string());
     let base = private_base(&settings, &environment).ok_or_else(no_private_base)?;
@@ -119,6 +135,9 @@ async fn serve(
         default_deadline: settings.deadline,
         sandbox_is_off: settings.sandbox_is_off,
         started: Instant::now(),
+        registry: Registry::new(service.tools),
+        always_sync: service.always_sync,
+        no_shell: service.no_shell,
     });
     let served = until_done(&state).await;
     state.executor.shut_down("the server stops").await;

@@ -27,6 +27,15 @@ pub(super) struct ShellArguments {
     pub(super) timeout_seconds: Option<f64>,
 }
 
+/// What every call that runs something takes besides its own arguments. Checked before.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MetaArguments {
+    pub(super) working_directory: Option<String>,
+    pub(super) execution_mode: Option<ExecutionMode>,
+    pub(super) timeout_seconds: Option<f64>,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AwaitArguments {

@@ -90,7 +90,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         tool(
             "get_server_info",
-            "Tells about this server: version, sandbox with its layers and gaps, operations.",
+            "Tells about this server: version, sandbox with its layers and gaps, tools and rejected tool files, operations.",
             &json!({ "type": "object", "properties": {}, "additionalProperties": false }),
             ToolAnnotations::new().read_only(true),
         ),

@@ -15,8 +15,8 @@ use super::arguments::{
     AwaitArguments, CancelArguments, ExecutionMode, NoArguments, OneOrMany, ReadOutputArguments,
     ShellArguments, StatusArguments, read,
 };
-use super::{ServiceState, respond, server_info};
-use crate::config::{Narrowing, check_call, shell_arguments};
+use super::{ServiceState, leaf, respond, server_info};
+use crate::config::{ArgumentFault, Narrowing, check_call, shell_arguments};
 use crate::executor::CommandPlan;
 use crate::executor::command_line::Word;
 use crate::operation::{Operation, OperationState};
@@ -39,7 +39,7 @@ pub(super) async fn call(
     cancelled: &CancellationToken,
 ) -> Result<CallToolResult, ErrorData> {
     let result = match name {
-        "sandboxed_shell" => match read_shell(name, arguments) {
+        "sandboxed_shell" if !state.no_shell => match read_shell(name, arguments) {
             Ok(arguments) => shell(state, arguments, cancelled).await,
             Err(fault) => Err(fault),
         },
@@ -61,8 +61,11 @@ pub(super) async fn call(
             Err(fault) => Err(fault),
         },
         _ => {
-            let message = format!("there is no tool `{name}`");
-            return Err(ErrorData::invalid_params(message, None));
+            let Some(leaf) = state.registry.current().leaf(name).cloned() else {
+                let message = format!("there is no tool `{name}`");
+                return Err(ErrorData::invalid_params(message, None));
+            };
+            leaf::call(state, &leaf, arguments, cancelled).await
         }
     };
     Ok(result.unwrap_or_else(respond::refused))
@@ -74,6 +77,11 @@ fn read_shell(name: &str, arguments: Map<String, Value>) -> Result<ShellArgument
     if faults.is_empty() {
         return read(name, arguments);
     }
+    Err(describe_faults(faults))
+}
+
+/// What is wrong with the arguments of a call, a line each.
+pub(super) fn describe_faults(faults: Vec<ArgumentFault>) -> String {
     let lines = faults.into_iter().map(|fault| {
         let hint = fault
             .hint
@@ -81,7 +89,7 @@ fn read_shell(name: &str, arguments: Map<String, Value>) -> Result<ShellArgument
             .unwrap_or_default();
         format!("{}: {}{hint}", fault.argument, fault.message)
     });
-    Err(lines.collect::<Vec<_>>().join("\n"))
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 async fn shell(
@@ -113,10 +121,21 @@ async fn shell(
         deadline,
         narrowing: Narrowing::default(),
     };
+    let mode = state.mode(arguments.execution_mode, ExecutionMode::Async);
+    follow(state, plan, mode, cancelled).await
+}
+
+/// Starts a command and answers in the way that was asked for.
+pub(super) async fn follow(
+    state: &ServiceState,
+    plan: CommandPlan,
+    mode: ExecutionMode,
+    cancelled: &CancellationToken,
+) -> Result<CallToolResult, String> {
     let operation = state.executor.start(plan).map_err(|full| {
         format!("{full}; wait for some of them with `await`, or stop one with `cancel`")
     })?;
-    let patience = match arguments.execution_mode.unwrap_or(ExecutionMode::Async) {
+    let patience = match mode {
         ExecutionMode::Async => return Ok(respond::started(&operation)),
         ExecutionMode::Sync => None,
         ExecutionMode::Auto => Some(AUTO_WAIT),
@@ -140,7 +159,10 @@ async fn after(patience: Option<Duration>) {
 }
 
 /// The directory a call runs in. Checked here for a helpful message; the kernel is what holds.
-async fn working_directory(state: &ServiceState, asked: Option<&str>) -> Result<PathBuf, String> {
+pub(super) async fn working_directory(
+    state: &ServiceState,
+    asked: Option<&str>,
+) -> Result<PathBuf, String> {
     let policy = state.hosts.policy();
     let Some(asked) = asked else {
         return Ok(policy.scope.clone());

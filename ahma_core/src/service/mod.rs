@@ -9,6 +9,7 @@ mod arguments;
 mod built_in;
 mod calls;
 mod denial;
+mod leaf;
 mod respond;
 mod server_info;
 
@@ -26,7 +27,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
+use self::arguments::ExecutionMode;
 use crate::executor::{Executor, HostKeeper};
+use crate::registry::Registry;
 
 /// What every call needs.
 pub struct ServiceState {
@@ -44,22 +47,41 @@ pub struct ServiceState {
     pub sandbox_is_off: bool,
     /// When the server started.
     pub started: Instant,
+    /// The declared tools.
+    pub registry: Registry,
+    /// Whether every call waits for its command.
+    pub always_sync: bool,
+    /// Whether there is no `sandboxed_shell`.
+    pub no_shell: bool,
+}
+
+impl ServiceState {
+    /// How a call relates to its command: the operator decides before the caller, who decides before the
+    /// tool.
+    fn mode(&self, asked: Option<ExecutionMode>, usual: ExecutionMode) -> ExecutionMode {
+        match self.always_sync {
+            true => ExecutionMode::Sync,
+            false => asked.unwrap_or(usual),
+        }
+    }
 }
 
 /// The handler of one client.
 #[derive(Clone)]
 pub struct AhmaService {
     state: Arc<ServiceState>,
-    /// Made once: every call looks its tool up.
-    tools: Arc<[Tool]>,
+    /// The built-in tools, made once: every call looks its tool up.
+    built_in: Arc<[Tool]>,
 }
 
 impl AhmaService {
     /// Serves from shared state.
     pub fn new(state: Arc<ServiceState>) -> Self {
+        let mut built_in = built_in::tools();
+        built_in.retain(|tool| !(state.no_shell && tool.name == "sandboxed_shell"));
         AhmaService {
             state,
-            tools: built_in::tools().into(),
+            built_in: built_in.into(),
         }
     }
 
@@ -73,8 +95,8 @@ impl AhmaService {
             )
         };
         format!(
-            "{confinement} `sandboxed_shell` answers at once with an operation id, and the command goes on in the \
-             background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \
+            "{confinement} A call that runs a command answers at once with an operation id, and the command goes on in \
+             the background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \
              `read_output` reads output that was too long to show. With `execution_mode` `sync` a call answers \
              with the result itself."
         )
@@ -89,7 +111,11 @@ impl ServerHandler for AhmaService {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| tool.name == name).cloned()
+        let built_in = self.built_in.iter().find(|tool| tool.name == name);
+        built_in.cloned().or_else(|| {
+            let tools = self.state.registry.current();
+            Some(leaf::tool(tools.leaf(name)?, self.state.always_sync))
+        })
     }
 
     async fn list_tools(
@@ -97,7 +123,11 @@ impl ServerHandler for AhmaService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+        let declared = self.state.registry.current();
+        let declared = declared.leaves().iter();
+        let declared = declared.map(|it| leaf::tool(it, self.state.always_sync));
+        let all = self.built_in.iter().cloned().chain(declared);
+        Ok(ListToolsResult::with_all_items(all.collect()))
     }
 
     async fn call_tool(

@@ -29,6 +29,16 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         .host(&Narrowing::default())
         .await
         .map_err(|error| error.to_string())?;
+    let tools = state.registry.current();
+    let rejected: Vec<Value> = tools
+        .rejected()
+        .iter()
+        .map(|file| {
+            let faults = file.faults.iter();
+            let faults = faults.map(|it| format!("{}:{}: {}", it.line, it.column, it.message));
+            json!({ "file": file.path, "faults": faults.collect::<Vec<_>>() })
+        })
+        .collect();
     let layers: Vec<Value> = report
         .layers
         .iter()
@@ -53,6 +63,11 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
             "network": policy.network == Network::On,
             "hosts": [host.pid()],
             "warm_shells": host.warm_shells(),
+        },
+        "tools": {
+            "loaded": tools.leaves().len(),
+            "disabled": tools.disabled(),
+            "rejected": rejected,
         },
         "operations": {
             "running": count(OperationState::Running),

@@ -90,14 +90,13 @@ fn tools_selects_files_by_name() {
 }
 
 #[test]
-fn without_a_tools_directory_the_next_step_is_named() {
+fn without_a_tools_directory_the_tools_of_the_program_are_listed() {
     let finished = Workspace::new().run(AHMA_MCP, &["--mode", "list-tools"]);
-    assert_eq!(finished.code, 2);
-    assert!(
-        finished
-            .stderr
-            .ends_with("hint: name one with `--tools-dir DIR`\n")
-    );
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert!(names(&document).contains(&"git_clone"));
+    let source = document["tools"][0]["source"].as_str().unwrap();
+    assert!(source.starts_with("(built in)/"), "{source}");
 }
 
 #[test]

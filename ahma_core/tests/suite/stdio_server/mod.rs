@@ -2,6 +2,7 @@
 
 mod calls;
 mod confinement;
+mod declared;
 mod life;
 mod naughty;
 mod planted;

@@ -1,0 +1,95 @@
+//! Calls of declared tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_sandbox::Input;
+use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::ServiceState;
+use super::arguments::{ExecutionMode, MetaArguments, read};
+use super::calls::{describe_faults, follow, working_directory};
+use crate::config::{LeafSpec, META_PARAMETERS, Waiting, listed_description};
+use crate::executor::CommandPlan;
+use crate::executor::command_line::{Surroundings, build};
+
+/// A declared tool as clients see it.
+pub(super) fn tool(leaf: &LeafSpec, always_sync: bool) -> Tool {
+    let waiting = if always_sync {
+        Waiting::Always
+    } else {
+        Waiting::AsDeclared
+    };
+    let promised = leaf.annotations;
+    let mut hints = ToolAnnotations::new();
+    hints.read_only_hint = promised.read_only;
+    hints.destructive_hint = promised.destructive;
+    hints.idempotent_hint = promised.idempotent;
+    hints.open_world_hint = promised.open_world;
+    let schema = Arc::new(leaf.input_schema.clone());
+    let description = listed_description(leaf, waiting);
+    let mut tool = Tool::new(leaf.name.clone(), description, schema).with_annotations(hints);
+    tool.title.clone_from(&leaf.title);
+    tool
+}
+
+/// Runs the command of a declared tool.
+pub(super) async fn call(
+    state: &ServiceState,
+    leaf: &LeafSpec,
+    arguments: Map<String, Value>,
+    cancelled: &CancellationToken,
+) -> Result<CallToolResult, String> {
+    let (meta, given): (Map<String, Value>, Map<String, Value>) = arguments
+        .clone()
+        .into_iter()
+        .partition(|(name, _)| META_PARAMETERS.contains(&name.as_str()));
+    // Everything that is wrong, in one answer.
+    let faults = crate::config::check_arguments(leaf, &arguments);
+    if !faults.is_empty() {
+        return Err(describe_faults(faults));
+    }
+    let meta: MetaArguments = read(&leaf.name, meta)?;
+    let working_directory = working_directory(state, meta.working_directory.as_deref()).await?;
+    let policy = state.hosts.policy();
+    let roots: Vec<PathBuf> = [&policy.scope]
+        .into_iter()
+        .chain(&policy.read)
+        .chain(&policy.write)
+        .cloned()
+        .collect();
+    let surroundings = Surroundings {
+        working_directory: &working_directory,
+        roots: &roots,
+    };
+    let command = build(leaf, &given, surroundings).map_err(describe_faults)?;
+    let mut environment = state.environment.clone();
+    for (name, value) in &leaf.env {
+        environment.insert(name.into(), value.into());
+    }
+    let declared = leaf
+        .timeout_seconds
+        .map(|seconds| Duration::from_secs(seconds.into()));
+    let asked = meta.timeout_seconds.map(Duration::from_secs_f64);
+    let plan = CommandPlan {
+        tool: leaf.name.clone(),
+        arguments: command.words,
+        environment: environment.into_iter().collect(),
+        working_directory,
+        input: command
+            .input
+            .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
+        deadline: asked.or(declared).unwrap_or(state.default_deadline),
+        narrowing: leaf.narrowing,
+    };
+    let usual = if leaf.synchronous {
+        ExecutionMode::Sync
+    } else {
+        ExecutionMode::Async
+    };
+    let mode = state.mode(meta.execution_mode, usual);
+    follow(state, plan, mode, cancelled).await
+}

@@ -1,0 +1,231 @@
+//! Tools that files declare, as a client calls them.
+
+use std::fs;
+
+use ahma_tests::Workspace;
+use ahma_tests::mcp::CallResult;
+use serde_json::{Value, json};
+
+use super::{Served, mark, marked, until};
+
+/// A project with one tool that shows what it was called with.
+fn project() -> Workspace {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "show", "description": "Shows its arguments.", "command": "sh",
+        "fixed_args": ["-c", "pwd; printf '<%s>' \"$@\"; echo; cat; echo \"$WORD\"", "sh"],
+        "env": { "WORD": "of the file" },
+        "subcommand": [
+            {
+                "name": "all", "description": "Everything.",
+                "options": [
+                    { "name": "level", "type": "integer", "minimum": 1, "maximum": 5 },
+                    { "name": "loud", "type": "boolean" },
+                    { "name": "text", "type": "string", "stdin": true }
+                ],
+                "positional_args": [
+                    { "name": "paths", "type": "array", "items": { "type": "string", "format": "path" } }
+                ]
+            },
+            { "name": "now", "description": "At once.", "synchronous": true }
+        ]
+    });
+    project.write(".ahma/tools/show.json", tool.to_string());
+    project
+}
+
+fn sync(served: &mut Served, tool: &str, mut arguments: Value) -> CallResult {
+    arguments["execution_mode"] = json!("sync");
+    served.client.call(tool, &arguments)
+}
+
+fn names(served: &mut Served) -> Vec<String> {
+    let listed = served.client.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap().iter();
+    tools
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_declared_tool_runs_with_its_arguments_in_its_place() {
+    let project = project();
+    project.make_directory("sub");
+    let mut served = Served::of(project, &[]);
+    let arguments = json!({
+        "level": 3, "loud": true, "text": "in\n", "paths": ["a b", "c"], "working_directory": "sub"
+    });
+    let result = sync(&mut served, "show_all", arguments);
+    assert!(!result.is_error, "{}", result.text);
+    let directory = served.project.path().canonicalize().unwrap().join("sub");
+    let expected = format!(
+        "{}\n<all><--level=3><--loud><a b><c>\nin\nof the file\n",
+        directory.display()
+    );
+    assert!(result.text.starts_with(&expected), "{}", result.text);
+    assert_eq!(result.record["tool"], "show_all");
+}
+
+#[test]
+fn wrong_arguments_are_all_named_and_nothing_runs() {
+    let mut served = Served::of(project(), &[]);
+    let arguments = json!({ "level": 9, "lowd": true, "paths": ["/etc/passwd"] });
+    let result = sync(&mut served, "show_all", arguments);
+    assert!(result.is_error);
+    for part in ["level", "lowd", "loud"] {
+        assert!(result.text.contains(part), "{part}: {}", result.text);
+    }
+    let outside = sync(&mut served, "show_all", json!({ "paths": ["/etc/passwd"] }));
+    assert!(
+        outside.is_error && outside.text.contains("/etc/passwd"),
+        "{}",
+        outside.text
+    );
+    let status = served.client.call("status", &json!({}));
+    assert!(status.text.contains("no operations"), "{}", status.text);
+}
+
+#[test]
+fn a_call_waits_when_operator_caller_or_file_say_so() {
+    let mut served = Served::of(project(), &[]);
+    let started = served.client.call("show_all", &json!({}));
+    assert!(started.text.starts_with("started op_"), "{}", started.text);
+    let waited = served.client.call("show_now", &json!({}));
+    assert!(waited.text.contains("<now>"), "{}", waited.text);
+    let not_waited = served
+        .client
+        .call("show_now", &json!({ "execution_mode": "async" }));
+    assert!(
+        not_waited.text.starts_with("started op_"),
+        "{}",
+        not_waited.text
+    );
+    let mut always = Served::of(project(), &["--sync"]);
+    let waited = always
+        .client
+        .call("show_all", &json!({ "execution_mode": "async" }));
+    assert!(waited.text.contains("<all>"), "{}", waited.text);
+    let shell = always
+        .client
+        .call("sandboxed_shell", &json!({ "command": "echo hi" }));
+    assert!(shell.text.starts_with("hi\n"), "{}", shell.text);
+}
+
+#[test]
+fn what_a_file_gives_up_is_taken_from_its_commands() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "quiet", "description": "Q.", "command": "sh", "synchronous": true, "writes": false,
+        "fixed_args": ["-c", "echo x > file || echo refused; echo y > $TMPDIR/f && cat $TMPDIR/f"]
+    });
+    project.write(".ahma/tools/quiet.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
+    let result = served.client.call("quiet", &json!({}));
+    assert!(result.text.contains("refused\ny\n"), "{}", result.text);
+    assert!(!served.project.path().join("file").exists());
+    assert!(!served.sync("echo x > file").is_error);
+}
+
+#[test]
+fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
+    let project = Workspace::new();
+    let mark = mark(71);
+    let tool = json!({
+        "name": "slow", "description": "S.", "command": "sleep", "fixed_args": [mark],
+        "timeout_seconds": 1, "synchronous": true
+    });
+    project.write(".ahma/tools/slow.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
+    let result = served.client.call("slow", &json!({}));
+    assert_eq!(result.record["state"], "timed_out", "{}", result.text);
+    until(|| marked(&mark) == 0);
+}
+
+#[test]
+fn a_rejected_file_keeps_no_other_from_working() {
+    let project = project();
+    project.write(".ahma/tools/broken.json", "{\"name\": 5}");
+    let mut served = Served::of(project, &[]);
+    assert!(names(&mut served).contains(&"show_all".to_owned()));
+    assert!(!sync(&mut served, "show_all", json!({})).is_error);
+    let info = served.client.call("get_server_info", &json!({}));
+    let tools = &info.structured["tools"];
+    assert_eq!(tools["loaded"], 2);
+    let file = tools["rejected"][0]["file"].as_str().unwrap();
+    assert!(file.ends_with("broken.json"), "{tools}");
+    assert!(
+        !tools["rejected"][0]["faults"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn without_tool_files_those_of_the_program_are_served() {
+    let project = Workspace::new();
+    project.write("f", "x");
+    let git = project.run("git", &["init", "-q"]);
+    assert_eq!(git.code, 0, "{}", git.stderr);
+    let mut served = Served::of(project, &[]);
+    let listed = names(&mut served);
+    assert_eq!(listed[0], "sandboxed_shell");
+    for name in ["git_status", "git_commit", "rg"] {
+        assert!(listed.contains(&name.to_owned()), "{name}: {listed:?}");
+    }
+    assert!(
+        !listed.contains(&"cargo_build".to_owned()),
+        "there is no Cargo.toml"
+    );
+    let status = sync(&mut served, "git_status", json!({}));
+    assert!(
+        status.text.contains('f') && !status.is_error,
+        "{}",
+        status.text
+    );
+}
+
+#[test]
+fn the_operator_chooses_files_and_can_leave_the_shell_out() {
+    let project = project();
+    fs::copy(
+        project.path().join(".ahma/tools/show.json"),
+        project.path().join("other.json"),
+    )
+    .unwrap();
+    let mut served = Served::of(project, &["--no-shell", "--tools", "show"]);
+    let listed = names(&mut served);
+    assert_eq!(
+        listed.first().map(String::as_str),
+        Some("await"),
+        "{listed:?}"
+    );
+    assert!(listed.contains(&"show_now".to_owned()));
+    let refused = served.client.request(
+        "tools/call",
+        &json!({ "name": "sandboxed_shell", "arguments": { "command": "true" } }),
+    );
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+#[test]
+fn tools_are_listed_with_title_promises_and_schema() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "look", "title": "Look around", "description": "L.", "command": "ls",
+        "annotations": { "read_only": true, "open_world": false },
+        "options": [{ "name": "all", "type": "boolean" }]
+    });
+    project.write(".ahma/tools/look.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
+    let listed = served.client.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let look = tools.iter().find(|tool| tool["name"] == "look").unwrap();
+    assert_eq!(look["title"], "Look around");
+    assert_eq!(
+        look["annotations"],
+        json!({ "readOnlyHint": true, "openWorldHint": false })
+    );
+    assert_eq!(look["inputSchema"]["properties"]["all"]["type"], "boolean");
+    assert!(look["description"].as_str().unwrap().starts_with("L."));
+}

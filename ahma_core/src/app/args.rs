@@ -52,7 +52,7 @@ pub(super) struct Args {
     pub(super) sandbox_write: Vec<PathBuf>,
 
     /// One more path in the scope that commands may not write; may be given several times. Usually:
-    /// .git/hooks, .vscode, .idea, .mcp.json, .ahma.
+    /// .git/hooks, .vscode, .idea, .mcp.json, .ahma, and where tool files are read from.
     #[arg(long, value_name = "PATH")]
     pub(super) protect: Vec<PathBuf>,
 

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
 fn start(args: &Args) -> Result<(), Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
-    let settings = Settings::resolve(args, &environment, &directory)
+    let mut settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     allow_many_descriptors();
     protect_this_process().map_err(|error| Failure::Other(error.to_string()))?;
@@ -67,6 +67,7 @@ fn start(args: &Args) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
     let sources = sources::read(args, &settings.scope).map_err(Failure::Usage)?;
+    settings.protect_tools(&sources);
     let tools = ToolSnapshot::new(load(sources), &settings.scope);
     let service = Service {
         tools,

@@ -9,6 +9,7 @@ use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
 use super::args::{Args, NetworkArg};
+use crate::config::files::SourceFile;
 use crate::guard::usually_protected;
 use crate::operation::Retention;
 
@@ -19,6 +20,8 @@ pub(super) struct Settings {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
     pub(super) protect: Vec<PathBuf>,
+    /// What the operator does not want protected.
+    pub(super) unprotect: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) sandbox_is_off: bool,
     pub(super) pass_env: Vec<OsString>,
@@ -67,6 +70,7 @@ impl Settings {
         let scope = checked_scope(&scope, home, width).map_err(SettingsError::Scope)?;
         Ok(Settings {
             protect: protected(&scope, args),
+            unprotect: unprotected(&scope, args),
             scope,
             read: grants("--sandbox-read", &args.sandbox_read, directory)?,
             write: grants("--sandbox-write", &args.sandbox_write, directory)?,
@@ -87,15 +91,34 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Protects the directories that tools are read from: a command must not make tools.
+    pub(super) fn protect_tools(&mut self, sources: &[SourceFile]) {
+        let directories = sources.iter().filter_map(|source| source.path.parent());
+        let real = directories.filter_map(|directory| directory.canonicalize().ok());
+        for directory in real {
+            let is_protected = self.protect.iter().any(|path| directory.starts_with(path));
+            let is_inside = directory.starts_with(&self.scope) && directory != self.scope;
+            if is_inside && !is_protected && !self.unprotect.contains(&directory) {
+                self.protect.push(directory);
+            }
+        }
+    }
+}
+
 /// What is usually protected and what the operator adds, without what the operator takes out. Paths
 /// are those of the scope.
 fn protected(scope: &Path, args: &Args) -> Vec<PathBuf> {
-    let taken_out: Vec<PathBuf> = args.unprotect.iter().map(|path| scope.join(path)).collect();
+    let taken_out = unprotected(scope, args);
     let added = args.protect.iter().map(|path| scope.join(path));
     let mut paths = usually_protected(scope);
     paths.extend(added);
     paths.retain(|path| !taken_out.contains(path));
     paths
+}
+
+fn unprotected(scope: &Path, args: &Args) -> Vec<PathBuf> {
+    args.unprotect.iter().map(|path| scope.join(path)).collect()
 }
 
 fn to_usize(number: u32) -> usize {

@@ -133,6 +133,35 @@ fn a_trap_in_the_project_does_not_keep_the_server_from_starting() {
 }
 
 #[test]
+fn the_directory_that_tools_are_read_from_cannot_be_written() {
+    let schema = "\"$schema\": \"mtdf.schema.json\"";
+    let tool = format!(r#"{{{schema}, "name": "good", "description": "G.", "command": "true"}}"#);
+    let project = |directory: &str| {
+        let project = ahma_tests::Workspace::new();
+        project.write(&format!("{directory}/good.json"), &tool);
+        project
+    };
+    for directory in ["tools", "elsewhere/mine"] {
+        let path = project(directory);
+        let named = path.path().join("elsewhere/mine");
+        let arguments: &[&str] = match directory {
+            "tools" => &[],
+            _ => &["--tools-dir", named.to_str().unwrap()],
+        };
+        let mut served = Served::of(path, arguments);
+        for script in [
+            format!("echo '{{}}' > {directory}/evil.json"),
+            format!("rm {directory}/good.json"),
+            format!("mv {0} {0}2", directory.split('/').next().unwrap()),
+        ] {
+            assert!(served.sync(&script).is_error, "{script}");
+        }
+    }
+    let mut allowed = Served::of(project("tools"), &["--unprotect", "tools"]);
+    assert!(!allowed.sync("echo '{}' > tools/more.json").is_error);
+}
+
+#[test]
 fn a_tool_file_that_a_command_plants_is_not_served() {
     let mut served = Served::new();
     let before = served.client.request("tools/list", &json!({}));

@@ -1,5 +1,6 @@
 //! A client that speaks MCP with a server process line by line, and sees everything on its stdout.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -18,6 +19,8 @@ pub struct McpProcess {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     next_id: u64,
+    /// Those that came and nobody has asked for.
+    notifications: VecDeque<Value>,
 }
 
 impl McpProcess {
@@ -52,6 +55,7 @@ impl McpProcess {
             input,
             lines,
             next_id: 1,
+            notifications: VecDeque::new(),
         }
     }
 
@@ -115,9 +119,30 @@ impl McpProcess {
             match message["id"].as_u64() {
                 Some(answered) if answered == id => return message,
                 Some(answered) => others.push((answered, message)),
-                None => {}
+                None => self.notifications.push_back(message),
             }
         }
+    }
+
+    /// Waits for a notification of this kind; others that came before it are dropped.
+    pub fn notification(&mut self, method: &str) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let message = match self.notifications.pop_front() {
+                Some(message) => message,
+                None => self.next_message(end, 0),
+            };
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
+    /// How many notifications of this kind have come by the time a request is answered.
+    pub fn notifications_so_far(&mut self, method: &str) -> usize {
+        self.request("ping", &json!({}));
+        let all = self.notifications.iter();
+        all.filter(|message| message["method"] == method).count()
     }
 
     fn next_message(&mut self, end: Instant, id: u64) -> Value {

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::{EXIT_FAILURE, EXIT_USAGE, sources};
+use super::sources::ToolSources;
+use super::{EXIT_FAILURE, EXIT_USAGE};
 use crate::config::{Catalog, LeafSpec, Waiting, listed_description, load};
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let sources = match sources::read(args, Path::new(".")) {
+    let sources = match ToolSources::of(args, Path::new(".")).read() {
         Ok(sources) => sources,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");

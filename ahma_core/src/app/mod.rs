@@ -3,6 +3,7 @@
 mod args;
 mod identity;
 mod list_tools;
+mod reload;
 mod serve;
 mod settings;
 mod sources;

@@ -15,12 +15,15 @@ use ahma_sandbox::{
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use super::args::Args;
+use super::reload::{self, Reload};
 use super::settings::Settings;
+use super::sources::ToolSources;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
-use super::{identity, sources, toolchains};
-use crate::config::{Narrowing, load};
+use super::{identity, toolchains};
+use crate::config::Narrowing;
 use crate::executor::{Executor, HostKeeper, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::{SpoolBudget, SpoolPlace};
@@ -66,11 +69,16 @@ fn start(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
-    let sources = sources::read(args, &settings.scope).map_err(Failure::Usage)?;
-    settings.protect_tools(&sources);
-    let tools = ToolSnapshot::new(load(sources), &settings.scope);
+    let reload = Reload {
+        sources: ToolSources::of(args, &settings.scope),
+        project: settings.scope.clone(),
+        asked: Arc::default(),
+    };
+    settings.protect_tools(&reload.sources.directories());
+    let tools = reload.read(&ToolSnapshot::default());
     let service = Service {
-        tools,
+        tools: tools.map_err(Failure::Usage)?,
+        reload,
         always_sync: args.sync,
         no_shell: args.no_shell,
     };
@@ -83,6 +91,7 @@ fn start(args: &Args) -> Result<(), Failure> {
 /// What clients are offered.
 struct Service {
     tools: ToolSnapshot,
+    reload: Reload,
     always_sync: bool,
     no_shell: bool,
 }
@@ -125,6 +134,17 @@ async fn serve(
         let _ = writeln!(io::stderr(), "{warning}");
     }
 
+    let registry = Arc::new(Registry::new(service.tools));
+    let report = hosts.report().await.map_err(Failure::NoSandbox)?;
+    let mut directories = service.reload.sources.directories();
+    directories.retain(|directory| reload::is_safe(directory, hosts.policy(), &report));
+    let asked = Arc::clone(&service.reload.asked);
+    let reloading = tokio::spawn(
+        service
+            .reload
+            .keep_current(Arc::clone(&registry), directories),
+    );
+
     let budget = Arc::new(SpoolBudget::new(settings.spool_bytes));
     let spools = SpoolPlace::new(session.path(), budget);
     let store = Arc::new(OperationStore::new(settings.retention, spools));
@@ -136,11 +156,12 @@ async fn serve(
         default_deadline: settings.deadline,
         sandbox_is_off: settings.sandbox_is_off,
         started: Instant::now(),
-        registry: Registry::new(service.tools),
+        registry,
         always_sync: service.always_sync,
         no_shell: service.no_shell,
     });
-    let served = until_done(&state).await;
+    let served = until_done(&state, &asked).await;
+    reloading.abort();
     state.executor.shut_down("the server stops").await;
     served
 }
@@ -175,10 +196,17 @@ fn no_private_base() -> Failure {
 }
 
 /// Serves until the client is gone or a signal comes.
-async fn until_done(state: &Arc<ServiceState>) -> Result<(), Failure> {
+async fn until_done(state: &Arc<ServiceState>, reload: &Notify) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Other(error.to_string());
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(failed)?;
+    let reloads = async {
+        while hang_up.recv().await.is_some() {
+            reload.notify_one();
+        }
+        std::future::pending::<()>().await;
+    };
     let client = async {
         match AhmaService::new(Arc::clone(state)).serve(stdio()).await {
             Ok(service) => {
@@ -194,6 +222,7 @@ async fn until_done(state: &Arc<ServiceState>) -> Result<(), Failure> {
         result = client => result,
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
+        () = reloads => Ok(()),
     }
 }
 

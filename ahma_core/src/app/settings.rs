@@ -9,7 +9,6 @@ use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
 use super::args::{Args, NetworkArg};
-use crate::config::files::SourceFile;
 use crate::guard::usually_protected;
 use crate::operation::Retention;
 
@@ -93,14 +92,16 @@ impl Settings {
 
 impl Settings {
     /// Protects the directories that tools are read from: a command must not make tools.
-    pub(super) fn protect_tools(&mut self, sources: &[SourceFile]) {
-        let directories = sources.iter().filter_map(|source| source.path.parent());
-        let real = directories.filter_map(|directory| directory.canonicalize().ok());
-        for directory in real {
-            let is_protected = self.protect.iter().any(|path| directory.starts_with(path));
-            let is_inside = directory.starts_with(&self.scope) && directory != self.scope;
-            if is_inside && !is_protected && !self.unprotect.contains(&directory) {
-                self.protect.push(directory);
+    pub(super) fn protect_tools(&mut self, directories: &[PathBuf]) {
+        for directory in directories {
+            let Ok(real) = directory.canonicalize() else {
+                continue;
+            };
+            let is_below = |path: &PathBuf| real.starts_with(path);
+            let is_inside = is_below(&self.scope) && real != self.scope;
+            let is_decided = self.protect.iter().chain(&self.unprotect).any(is_below);
+            if is_inside && !is_decided {
+                self.protect.push(real);
             }
         }
     }

@@ -17,43 +17,62 @@ const SHIPPED: [(&str, &str); 8] = [
     ("rg.json", include_str!("../../../tools/rg.json")),
 ];
 
-/// Reads the tool files for a project: the directories that were named, else the project's own, else
-/// those of the program; of these the files that were asked for.
-pub(super) fn read(args: &Args, project: &Path) -> Result<Vec<SourceFile>, String> {
-    let mut sources = read_all(args, project)?;
-    if let Some(unknown) = args.tools.iter().find(|name| !is_among(name, &sources)) {
-        return Err(format!("there is no tool file {unknown}.json"));
-    }
-    if !args.tools.is_empty() {
-        sources.retain(|source| args.tools.iter().any(|name| is_called(&source.path, name)));
-    }
-    Ok(sources)
+/// Where the tool files of a project come from. Decided once: a directory that appears later is not
+/// looked at, because a command could have made it.
+#[derive(Debug, Clone)]
+pub(super) struct ToolSources {
+    /// None means those of the program.
+    directories: Vec<(PathBuf, Selection)>,
+    /// Only these files, by name; empty means all.
+    only: Vec<String>,
 }
 
-fn read_all(args: &Args, project: &Path) -> Result<Vec<SourceFile>, String> {
-    let directories: Vec<(PathBuf, Selection)> = if args.tools_dir.is_empty() {
-        match files::project_tools_directory(project) {
-            Some(found) => vec![found],
-            None => return Ok(shipped()),
+impl ToolSources {
+    /// The directories that were named, else the project's own, else none.
+    pub(super) fn of(args: &Args, project: &Path) -> Self {
+        let directories = if args.tools_dir.is_empty() {
+            files::project_tools_directory(project)
+                .into_iter()
+                .collect()
+        } else {
+            let named = args.tools_dir.iter();
+            named.map(|it| (it.clone(), Selection::Every)).collect()
+        };
+        ToolSources {
+            directories,
+            only: args.tools.clone(),
         }
-    } else {
-        let every = args
-            .tools_dir
-            .iter()
-            .map(|directory| (directory.clone(), Selection::Every));
-        every.collect()
-    };
-    let mut sources = Vec::new();
-    for (directory, selection) in directories {
-        let found = files::read_directory(&directory, selection).map_err(|error| {
-            format!(
-                "the tools directory {} cannot be read: {error}",
-                directory.display()
-            )
-        })?;
-        sources.extend(found);
     }
-    Ok(sources)
+
+    /// The directories that are read.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        let directories = self.directories.iter();
+        directories
+            .map(|(directory, _)| directory.clone())
+            .collect()
+    }
+
+    /// Reads all files. A file that was asked for must be there.
+    pub(super) fn read(&self) -> Result<Vec<SourceFile>, String> {
+        let mut sources = Vec::new();
+        for (directory, selection) in &self.directories {
+            let found = files::read_directory(directory, *selection).map_err(|error| {
+                let directory = directory.display();
+                format!("the tools directory {directory} cannot be read: {error}")
+            })?;
+            sources.extend(found);
+        }
+        if self.directories.is_empty() {
+            sources = shipped();
+        }
+        if let Some(unknown) = self.only.iter().find(|name| !is_among(name, &sources)) {
+            return Err(format!("there is no tool file {unknown}.json"));
+        }
+        if !self.only.is_empty() {
+            sources.retain(|source| self.only.iter().any(|name| is_called(&source.path, name)));
+        }
+        Ok(sources)
+    }
 }
 
 fn shipped() -> Vec<SourceFile> {

@@ -24,12 +24,12 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
 use self::arguments::ExecutionMode;
 use crate::executor::{Executor, HostKeeper};
-use crate::registry::Registry;
+use crate::registry::{Registry, ToolSnapshot};
 
 /// What every call needs.
 pub struct ServiceState {
@@ -48,7 +48,7 @@ pub struct ServiceState {
     /// When the server started.
     pub started: Instant,
     /// The declared tools.
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     /// Whether every call waits for its command.
     pub always_sync: bool,
     /// Whether there is no `sandboxed_shell`.
@@ -72,6 +72,8 @@ pub struct AhmaService {
     state: Arc<ServiceState>,
     /// The built-in tools, made once: every call looks its tool up.
     built_in: Arc<[Tool]>,
+    /// The declared tools before the client could have seen any.
+    at_first: Arc<ToolSnapshot>,
 }
 
 impl AhmaService {
@@ -80,8 +82,34 @@ impl AhmaService {
         let mut built_in = built_in::tools();
         built_in.retain(|tool| !(state.no_shell && tool.name == "sandboxed_shell"));
         AhmaService {
+            at_first: state.registry.current(),
             state,
             built_in: built_in.into(),
+        }
+    }
+
+    fn declared(&self, tools: &ToolSnapshot) -> Vec<Tool> {
+        let tools = tools.leaves().iter();
+        tools
+            .map(|it| leaf::tool(it, self.state.always_sync))
+            .collect()
+    }
+
+    /// Tells a client when the list it sees is another, as long as it listens.
+    async fn tell_of_changes(self, peer: Peer<RoleServer>) {
+        let mut changes = self.state.registry.changes();
+        let mut seen = self.declared(&self.at_first);
+        loop {
+            let now = self.declared(&changes.borrow_and_update().clone());
+            if now != seen {
+                seen = now;
+                if peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
         }
     }
 
@@ -105,9 +133,17 @@ impl AhmaService {
 
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
         info.with_instructions(self.instructions())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tokio::spawn(self.clone().tell_of_changes(context.peer));
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -123,9 +159,7 @@ impl ServerHandler for AhmaService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let declared = self.state.registry.current();
-        let declared = declared.leaves().iter();
-        let declared = declared.map(|it| leaf::tool(it, self.state.always_sync));
+        let declared = self.declared(&self.state.registry.current());
         let all = self.built_in.iter().cloned().chain(declared);
         Ok(ListToolsResult::with_all_items(all.collect()))
     }

@@ -6,6 +6,7 @@ mod declared;
 mod life;
 mod naughty;
 mod planted;
+mod reload;
 mod toolchains;
 mod tools;
 

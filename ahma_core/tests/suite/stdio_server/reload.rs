@@ -1,0 +1,160 @@
+//! Tool files that change while the server runs.
+
+use std::fs;
+
+use ahma_tests::Workspace;
+use serde_json::json;
+
+use super::{Served, until};
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+fn tool(name: &str, words: &str) -> String {
+    json!({
+        "name": name, "description": format!("{name}."), "command": "echo", "fixed_args": [words],
+        "synchronous": true
+    })
+    .to_string()
+}
+
+fn served() -> Served {
+    let project = Workspace::new();
+    project.write(".ahma/tools/first.json", tool("first", "one"));
+    Served::of(project, &[])
+}
+
+fn has(served: &mut Served, name: &str) -> bool {
+    let listed = served.client.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    tools.iter().any(|tool| tool["name"] == name)
+}
+
+fn says(served: &mut Served, name: &str, words: &str) -> bool {
+    let result = served.client.call(name, &json!({}));
+    result.text.starts_with(&format!("{words}\n"))
+}
+
+fn rejected(served: &mut Served) -> usize {
+    let info = served.client.call("get_server_info", &json!({}));
+    info.structured["tools"]["rejected"]
+        .as_array()
+        .unwrap()
+        .len()
+}
+
+#[test]
+fn a_file_that_comes_changes_or_goes_is_noticed_and_told() {
+    let mut served = served();
+    assert!(!has(&mut served, "second"));
+    served
+        .project
+        .write(".ahma/tools/second.json", tool("second", "two"));
+    served.client.notification(CHANGED);
+    assert!(has(&mut served, "second") && says(&mut served, "second", "two"));
+    // By renaming over it, as editors do.
+    let new = served.project.write("new.json", tool("renamed", "three"));
+    fs::rename(new, served.project.path().join(".ahma/tools/second.json")).unwrap();
+    served.client.notification(CHANGED);
+    assert!(has(&mut served, "renamed") && !has(&mut served, "second"));
+    fs::remove_file(served.project.path().join(".ahma/tools/second.json")).unwrap();
+    served.client.notification(CHANGED);
+    assert!(!has(&mut served, "renamed") && has(&mut served, "first"));
+}
+
+#[test]
+fn a_change_that_no_client_sees_is_taken_over_without_a_word() {
+    let mut served = served();
+    // The same size, too.
+    served
+        .project
+        .write(".ahma/tools/first.json", tool("first", "two"));
+    until(|| says(&mut served, "first", "two"));
+    assert_eq!(served.client.notifications_so_far(CHANGED), 0);
+}
+
+#[test]
+fn a_broken_file_keeps_its_last_good_version_and_is_reported() {
+    let mut served = served();
+    let file = ".ahma/tools/first.json";
+    served.project.write(file, "{ \"name\": \"first\", ");
+    until(|| rejected(&mut served) == 1);
+    assert!(says(&mut served, "first", "one"));
+    assert_eq!(served.client.notifications_so_far(CHANGED), 0);
+    served.project.write(file, tool("first", "mended"));
+    until(|| rejected(&mut served) == 0);
+    assert!(says(&mut served, "first", "mended"));
+}
+
+#[test]
+fn a_directory_that_is_replaced_is_followed() {
+    let mut served = served();
+    let tools = served.project.path().join(".ahma/tools");
+    let other = served.project.path().join(".ahma/other");
+    served
+        .project
+        .write(".ahma/other/third.json", tool("third", "three"));
+    fs::remove_dir_all(&tools).unwrap();
+    fs::rename(&other, &tools).unwrap();
+    until(|| has(&mut served, "third"));
+    served
+        .project
+        .write(".ahma/tools/fourth.json", tool("fourth", "four"));
+    until(|| has(&mut served, "fourth"));
+    assert!(!has(&mut served, "first"));
+}
+
+#[test]
+fn a_directory_that_commands_can_write_is_read_again_only_when_the_operator_asks() {
+    let project = Workspace::new();
+    project.write(".ahma/tools/first.json", tool("first", "one"));
+    let mut served = Served::of(project, &["--unprotect", ".ahma"]);
+    let planted = served.sync(&format!(
+        "echo '{}' > .ahma/tools/evil.json",
+        tool("evil", "x")
+    ));
+    assert!(!planted.is_error, "{}", planted.text);
+    // A directory beside it, which is safe, would have been read by now: this one is slower.
+    let mut other = self::served();
+    other
+        .project
+        .write(".ahma/tools/second.json", tool("second", "two"));
+    other.client.notification(CHANGED);
+    assert!(!has(&mut served, "evil"));
+    let server = i32::try_from(served.client.pid()).unwrap();
+    let hang_up = std::process::Command::new("kill")
+        .args(["-HUP", &server.to_string()])
+        .status();
+    assert!(hang_up.unwrap().success());
+    until(|| has(&mut served, "evil"));
+}
+
+#[test]
+fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
+    let mut served = served();
+    let ids: Vec<u64> = (0..50)
+        .map(|_| {
+            let call = json!({ "name": "first", "arguments": {} });
+            served.client.send("tools/call", &call)
+        })
+        .collect();
+    for round in 0..3 {
+        for number in 0..170 {
+            let name = format!("tool{number}");
+            let file = format!(".ahma/tools/{name}.json");
+            served
+                .project
+                .write(&file, tool(&name, &format!("round {round}")));
+        }
+    }
+    let mut others = Vec::new();
+    for id in ids {
+        let answer = match others.iter().position(|(other, _)| *other == id) {
+            Some(index) => others.swap_remove(index).1,
+            None => served.client.answer_keeping(id, &mut others),
+        };
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("one\n"), "{answer}");
+    }
+    until(|| has(&mut served, "tool169"));
+    until(|| says(&mut served, "tool0", "round 2") && says(&mut served, "tool169", "round 2"));
+}

@@ -21,11 +21,14 @@ use std::time::{Duration, Instant};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    Tool,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
 
 use self::arguments::ExecutionMode;
 use crate::executor::{Executor, HostKeeper};
@@ -95,21 +98,12 @@ impl AhmaService {
             .collect()
     }
 
-    /// Tells a client when the list it sees is another, as long as it listens.
-    async fn tell_of_changes(self, peer: Peer<RoleServer>) {
-        let mut changes = self.state.registry.changes();
-        let mut seen = self.declared(&self.at_first);
-        loop {
-            let now = self.declared(&changes.borrow_and_update().clone());
-            if now != seen {
-                seen = now;
-                if peer.notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
-            if changes.changed().await.is_err() {
-                return;
-            }
+    /// Waits for changes of the list that a client sees, from what it could have seen first.
+    fn list_changes(&self) -> ListChanges {
+        ListChanges {
+            service: self.clone(),
+            seen: self.declared(&self.at_first),
+            changes: self.state.registry.changes(),
         }
     }
 
@@ -131,6 +125,35 @@ impl AhmaService {
     }
 }
 
+/// What a client has been told of the list of tools.
+struct ListChanges {
+    service: AhmaService,
+    seen: Vec<Tool>,
+    changes: watch::Receiver<Arc<ToolSnapshot>>,
+}
+
+impl ListChanges {
+    /// Waits until the list is another than the one the client knows of; `false` when the server ends.
+    async fn next(&mut self) -> bool {
+        loop {
+            let now = self.changes.borrow_and_update().clone();
+            let now = self.service.declared(&now);
+            if now != self.seen {
+                self.seen = now;
+                return true;
+            }
+            if self.changes.changed().await.is_err() {
+                return false;
+            }
+        }
+    }
+}
+
+/// What is not offered is not answered, not even with nothing.
+fn not_offered<T>(method: &'static str) -> Result<T, ErrorData> {
+    Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+}
+
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -143,7 +166,70 @@ impl ServerHandler for AhmaService {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        tokio::spawn(self.clone().tell_of_changes(context.peer));
+        let mut list = self.list_changes();
+        tokio::spawn(async move {
+            while list.next().await {
+                if context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // The SDK leaves in it what the capabilities promise.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut list = self.list_changes();
+        let wants_tools = subscription.accepted().tools_list_changed == Some(true);
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                goes_on = list.next(), if wants_tools => {
+                    let told = subscription.sink().notify_tool_list_changed().await;
+                    if !goes_on || told.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        not_offered("prompts/list")
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        not_offered("resources/list")
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        not_offered("resources/templates/list")
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        not_offered("completion/complete")
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

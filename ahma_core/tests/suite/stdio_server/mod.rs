@@ -4,6 +4,7 @@ mod calls;
 mod confinement;
 mod declared;
 mod life;
+mod lifecycles;
 mod naughty;
 mod planted;
 mod reload;

@@ -1,0 +1,135 @@
+//! Both lifecycles of MCP on the same stdin and stdout.
+
+use ahma_tests::Workspace;
+use ahma_tests::mcp::{CallResult, McpProcess};
+use serde_json::{Value, json};
+
+use super::{AHMA_MCP, Served, mark, marked, until};
+
+/// A server nobody has spoken to yet.
+fn server(project: &Workspace) -> McpProcess {
+    let arguments = ["--sandbox-scope", project.path().to_str().unwrap()];
+    McpProcess::start(AHMA_MCP, &arguments, project.path(), &[])
+}
+
+/// Parameters of a request of 2026-07-28, which says in each who is asking.
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    });
+    params
+}
+
+#[test]
+fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
+    for (asked, answered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let project = Workspace::new();
+        let mut client = server(&project);
+        let initialize = json!({
+            "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" }
+        });
+        let answer = client.request("initialize", &initialize);
+        let result = &answer["result"];
+        assert_eq!(result["protocolVersion"], answered, "{asked}: {answer}");
+        assert_eq!(
+            result["capabilities"],
+            json!({ "tools": { "listChanged": true } })
+        );
+        assert!(result["instructions"].as_str().unwrap().contains("await"));
+        client.notify("notifications/initialized", &json!({}));
+        let call = json!({ "command": "echo hi", "execution_mode": "sync" });
+        let result = client.call("sandboxed_shell", &call);
+        assert!(result.text.starts_with("hi\n"), "{asked}: {result:?}");
+    }
+}
+
+#[test]
+fn the_stateless_lifecycle_needs_no_handshake() {
+    let project = Workspace::new();
+    let mut client = server(&project);
+    let found = client.request("server/discover", &modern(json!({})));
+    let versions = found["result"]["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    let listed = client.request("tools/list", &modern(json!({})));
+    assert_eq!(listed["result"]["tools"][0]["name"], "sandboxed_shell");
+    let call = json!({
+        "name": "sandboxed_shell", "arguments": { "command": "echo hi", "execution_mode": "sync" }
+    });
+    let result = CallResult::of(&client.request("tools/call", &modern(call)));
+    assert!(result.text.starts_with("hi\n"), "{result:?}");
+}
+
+#[test]
+fn what_is_not_offered_is_unknown_in_both() {
+    let project = Workspace::new();
+    let methods = [
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "no/such/method",
+    ];
+    let mut stateless = server(&project);
+    let mut legacy = Served::new();
+    for method in methods {
+        let answer = stateless.request(method, &modern(json!({})));
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+        let answer = legacy.client.request(method, &json!({}));
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    }
+}
+
+#[test]
+fn a_subscriber_is_told_of_a_changed_list() {
+    let project = Workspace::new();
+    let tool =
+        |name: &str| json!({ "name": name, "description": "T.", "command": "true" }).to_string();
+    project.write(".ahma/tools/first.json", tool("first"));
+    let mut client = server(&project);
+    let wanted = modern(json!({ "notifications": { "toolsListChanged": true } }));
+    client.send("subscriptions/listen", &wanted);
+    client.notification("notifications/subscriptions/acknowledged");
+    project.write(".ahma/tools/second.json", tool("second"));
+    client.notification("notifications/tools/list_changed");
+    let listed = client.request("tools/list", &modern(json!({})));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(
+        tools.iter().any(|tool| tool["name"] == "second"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
+    let mut served = Served::new();
+    let (called, waited) = (mark(81), mark(82));
+    let operation = served.start(&format!("sleep {waited}"));
+    until(|| marked(&waited) >= 1);
+    let wait = json!({ "name": "await", "arguments": { "operation_id": operation } });
+    let wait = served.client.send("tools/call", &wait);
+    let call = json!({
+        "name": "sandboxed_shell",
+        "arguments": { "command": format!("sleep {called}"), "execution_mode": "sync" }
+    });
+    let call = served.client.send("tools/call", &call);
+    until(|| marked(&called) >= 1);
+    for request in [wait, call] {
+        served
+            .client
+            .notify("notifications/cancelled", &json!({ "requestId": request }));
+    }
+    until(|| marked(&called) == 0);
+    assert_eq!(marked(&waited), 1);
+    let status = served
+        .client
+        .call("status", &json!({ "operation_id": operation }));
+    assert!(status.text.contains("running"), "{}", status.text);
+}

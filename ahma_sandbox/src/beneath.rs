@@ -19,6 +19,11 @@ pub fn read_beneath(root: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
+/// Whether there is a file or directory below `root` that no link leads to.
+pub fn exists_beneath(root: &Path, path: &Path) -> bool {
+    open_beneath(root, path).is_ok()
+}
+
 #[cfg(target_os = "linux")]
 fn open_beneath(root: &Path, path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};

@@ -57,7 +57,7 @@ mod wire;
 )]
 mod macos;
 
-pub use beneath::read_beneath;
+pub use beneath::{exists_beneath, read_beneath};
 #[cfg(target_os = "linux")]
 pub use client::{
     RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,

@@ -9,6 +9,7 @@ pub mod command_line;
 mod files;
 mod hosts;
 mod run;
+mod steps;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use tokio::sync::Semaphore;
 
 use self::command_line::Word;
 pub use self::hosts::{HostKeeper, WarmShells};
+pub use self::steps::{SequencePlan, Skip, StepPlan};
 use crate::config::Narrowing;
 use crate::guard::PlantWatch;
 use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
@@ -54,6 +56,27 @@ impl CommandPlan {
     }
 }
 
+/// What an operation does.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// Runs a command.
+    One(CommandPlan),
+    /// Runs commands one after the other.
+    Several(SequencePlan),
+}
+
+impl From<CommandPlan> for Work {
+    fn from(plan: CommandPlan) -> Self {
+        Work::One(plan)
+    }
+}
+
+impl From<SequencePlan> for Work {
+    fn from(plan: SequencePlan) -> Self {
+        Work::Several(plan)
+    }
+}
+
 /// Runs commands.
 pub struct Executor {
     hosts: Arc<HostKeeper>,
@@ -75,12 +98,21 @@ impl Executor {
         }
     }
 
-    /// Starts a command and returns at once. The operation ends by itself, whatever happens.
-    pub fn start(&self, plan: CommandPlan) -> Result<Arc<Operation>, StoreFull> {
-        let operation = self.store.begin(NewOperation {
-            tool: plan.tool.clone(),
-            working_directory: plan.working_directory.clone(),
-            output_limit: plan.narrowing.output_mb.map(|mb| u64::from(mb) << 20),
+    /// Starts a command, or a sequence of them, and returns at once. The operation ends by itself, whatever
+    /// happens.
+    pub fn start(&self, work: impl Into<Work>) -> Result<Arc<Operation>, StoreFull> {
+        let work = work.into();
+        let operation = self.store.begin(match &work {
+            Work::One(plan) => NewOperation {
+                tool: plan.tool.clone(),
+                working_directory: plan.working_directory.clone(),
+                output_limit: plan.narrowing.output_mb.map(|mb| u64::from(mb) << 20),
+            },
+            Work::Several(plan) => NewOperation {
+                tool: plan.tool.clone(),
+                working_directory: plan.working_directory.clone(),
+                output_limit: None,
+            },
         })?;
         let run = run::Run {
             hosts: Arc::clone(&self.hosts),
@@ -88,9 +120,8 @@ impl Executor {
             slots: Arc::clone(&self.slots),
             watch: Arc::clone(&self.watch),
             operation: Arc::clone(&operation),
-            plan,
         };
-        tokio::spawn(run.until_its_end());
+        tokio::spawn(run.until_its_end(work));
         Ok(operation)
     }
 

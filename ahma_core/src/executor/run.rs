@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
-use super::{CommandPlan, HostKeeper};
+use super::{CommandPlan, HostKeeper, Work, steps};
 use crate::guard::PlantWatch;
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
@@ -37,15 +37,14 @@ pub(super) struct Run {
     pub(super) slots: Arc<Semaphore>,
     pub(super) watch: Arc<PlantWatch>,
     pub(super) operation: Arc<Operation>,
-    pub(super) plan: CommandPlan,
 }
 
 impl Run {
-    pub(super) async fn until_its_end(self) {
+    pub(super) async fn until_its_end(self, work: Work) {
         if self.watch.begin() {
             self.hosts.renew().await;
         }
-        let mut ending = self.run().await;
+        let mut ending = self.run(&work).await;
         let found = self.watch.end();
         if found.appeared {
             self.hosts.renew().await;
@@ -54,14 +53,22 @@ impl Run {
         self.store.end(&self.operation, ending);
     }
 
-    async fn run(&self) -> Ending {
+    async fn run(&self, work: &Work) -> Ending {
         let _slot = tokio::select! {
             biased;
             reason = self.operation.cancelled() => return cancelled(reason),
             slot = self.slots.acquire() => slot,
         };
+        match work {
+            Work::One(plan) => self.command(plan).await,
+            Work::Several(plan) => steps::run(self, plan).await,
+        }
+    }
+
+    /// Runs a command to the end of its last process.
+    pub(super) async fn command(&self, plan: &CommandPlan) -> Ending {
         let directory = self.hosts.policy().temporary();
-        let words = match WordsOnDisk::write(&self.plan.arguments, &directory).await {
+        let words = match WordsOnDisk::write(&plan.arguments, &directory).await {
             Ok(words) => words,
             Err(error) => {
                 let why = format!("an argument could not be written to a file: {error}");
@@ -74,7 +81,7 @@ impl Run {
             let spawned = tokio::select! {
                 biased;
                 reason = self.operation.cancelled() => return cancelled(reason),
-                spawned = self.spawn(&words) => spawned,
+                spawned = self.spawn(plan, &words) => spawned,
             };
             let (host, mut command) = match spawned {
                 Ok(Some(started)) => started,
@@ -87,6 +94,7 @@ impl Run {
             };
             let driver = Driver {
                 run: self,
+                plan,
                 command,
                 output,
                 buffer: vec![0; CHUNK],
@@ -104,12 +112,13 @@ impl Run {
     /// Has a host start the command; `None` when that host has just died and nothing ran.
     async fn spawn(
         &self,
+        plan: &CommandPlan,
         words: &WordsOnDisk,
     ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Ending> {
         let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
-        let host = self.hosts.host(&self.plan.narrowing).await;
+        let host = self.hosts.host(&plan.narrowing).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
-        match host.spawn(self.plan.request(words.words.clone())).await {
+        match host.spawn(plan.request(words.words.clone())).await {
             Ok(command) => Ok(Some((host, command))),
             Err(SpawnError::HostGone) => Ok(None),
             Err(error) => Err(failed(error.to_string())),
@@ -135,6 +144,7 @@ enum Stop {
 
 struct Driver<'r> {
     run: &'r Run,
+    plan: &'r CommandPlan,
     command: RunningCommand,
     output: Receiver,
     buffer: Vec<u8>,
@@ -144,7 +154,7 @@ struct Driver<'r> {
 impl Driver<'_> {
     /// Follows the command to its end; `None` when it never began and another host can run it.
     async fn drive(mut self) -> Option<Ending> {
-        let deadline = Instant::now() + self.run.plan.deadline;
+        let deadline = Instant::now() + self.plan.deadline;
         let operation = Arc::clone(&self.run.operation);
         let mut stop: Option<Stop> = None;
         // When patience ends: first with politeness, then with everything.
@@ -176,7 +186,7 @@ impl Driver<'_> {
         if (stop.is_none(), exit) == (true, Err(Unfinished::NeverStarted)) {
             return None;
         }
-        let mut ending = ending(exit, stop, self.run.plan.deadline);
+        let mut ending = ending(exit, stop, self.plan.deadline);
         if !is_gone {
             ending = Ending::of(OperationState::Lost, UNENDABLE.to_owned());
         }
@@ -268,7 +278,7 @@ fn ending(exit: Result<Exit, Unfinished>, stop: Option<Stop>, deadline: Duration
     }
 }
 
-fn cancelled(reason: String) -> Ending {
+pub(super) fn cancelled(reason: String) -> Ending {
     Ending::of(OperationState::Cancelled, reason)
 }
 

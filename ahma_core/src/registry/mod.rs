@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 pub use self::watcher::Watcher;
 
-use crate::config::{Action, BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
+use crate::config::{BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
 
 /// What all tool files together offer.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl ToolSnapshot {
             // The loader sees to both; an old version of a file beside new ones of others may not fit.
             let is_taken = BUILT_IN_TOOLS.contains(&leaf.name.as_str())
                 || snapshot.by_name.contains_key(&leaf.name);
-            if !is_taken && fits(leaf, project) && matches!(leaf.action, Action::Run(_)) {
+            if !is_taken && fits(leaf, project) {
                 let index = snapshot.leaves.len();
                 snapshot.by_name.insert(leaf.name.clone(), index);
                 snapshot.leaves.push(Arc::new(leaf.clone()));

@@ -17,8 +17,8 @@ use super::arguments::{
 };
 use super::{ServiceState, leaf, respond, server_info};
 use crate::config::{ArgumentFault, Narrowing, check_call, shell_arguments};
-use crate::executor::CommandPlan;
 use crate::executor::command_line::Word;
+use crate::executor::{CommandPlan, Work};
 use crate::operation::{Operation, OperationState};
 use crate::output::PageRequest;
 
@@ -72,7 +72,10 @@ pub(super) async fn call(
 }
 
 /// Checked like the arguments of any leaf, with the same messages.
-fn read_shell(name: &str, arguments: Map<String, Value>) -> Result<ShellArguments, String> {
+pub(super) fn read_shell(
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Result<ShellArguments, String> {
     let faults = check_call(name, &shell_arguments(), &arguments);
     if faults.is_empty() {
         return read(name, arguments);
@@ -97,14 +100,20 @@ async fn shell(
     arguments: ShellArguments,
     cancelled: &CancellationToken,
 ) -> Result<CallToolResult, String> {
+    let mode = state.mode(arguments.execution_mode, ExecutionMode::Async);
+    let plan = plan_shell(state, arguments).await?;
+    follow(state, plan, mode, cancelled).await
+}
+
+/// The command of a call of `sandboxed_shell`.
+pub(super) async fn plan_shell(
+    state: &ServiceState,
+    arguments: ShellArguments,
+) -> Result<CommandPlan, String> {
     let working_directory =
         working_directory(state, arguments.working_directory.as_deref()).await?;
-    let deadline = arguments
-        .timeout_seconds
-        .map_or(state.default_deadline, |seconds| {
-            Duration::from_secs_f64(seconds)
-        });
-    let plan = CommandPlan {
+    let asked = arguments.timeout_seconds.map(Duration::from_secs_f64);
+    Ok(CommandPlan {
         tool: "sandboxed_shell".to_owned(),
         arguments: vec![
             Word::Text(state.shell.to_string_lossy().into_owned()),
@@ -118,21 +127,19 @@ async fn shell(
         input: arguments
             .stdin
             .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
-        deadline,
+        deadline: asked.unwrap_or(state.default_deadline),
         narrowing: Narrowing::default(),
-    };
-    let mode = state.mode(arguments.execution_mode, ExecutionMode::Async);
-    follow(state, plan, mode, cancelled).await
+    })
 }
 
 /// Starts a command and answers in the way that was asked for.
 pub(super) async fn follow(
     state: &ServiceState,
-    plan: CommandPlan,
+    work: impl Into<Work>,
     mode: ExecutionMode,
     cancelled: &CancellationToken,
 ) -> Result<CallToolResult, String> {
-    let operation = state.executor.start(plan).map_err(|full| {
+    let operation = state.executor.start(work).map_err(|full| {
         format!("{full}; wait for some of them with `await`, or stop one with `cancel`")
     })?;
     let patience = match mode {

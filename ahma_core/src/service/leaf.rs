@@ -9,10 +9,12 @@ use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::ServiceState;
 use super::arguments::{ExecutionMode, MetaArguments, read};
 use super::calls::{describe_faults, follow, working_directory};
-use crate::config::{LeafSpec, META_PARAMETERS, Waiting, listed_description};
+use super::{ServiceState, sequence};
+use crate::config::{
+    Action, LeafSpec, META_PARAMETERS, Waiting, check_arguments, listed_description,
+};
 use crate::executor::CommandPlan;
 use crate::executor::command_line::{Surroundings, build};
 
@@ -36,22 +38,42 @@ pub(super) fn tool(leaf: &LeafSpec, always_sync: bool) -> Tool {
     tool
 }
 
-/// Runs the command of a declared tool.
+/// Answers a call of a declared tool.
 pub(super) async fn call(
     state: &ServiceState,
     leaf: &LeafSpec,
     arguments: Map<String, Value>,
     cancelled: &CancellationToken,
 ) -> Result<CallToolResult, String> {
-    let (meta, given): (Map<String, Value>, Map<String, Value>) = arguments
-        .clone()
-        .into_iter()
-        .partition(|(name, _)| META_PARAMETERS.contains(&name.as_str()));
+    if let Action::Sequence(sequence) = &leaf.action {
+        return sequence::call(state, leaf, sequence, arguments, cancelled).await;
+    }
+    // A wrong one is refused with all others when the command is planned.
+    let asked = arguments.get("execution_mode").cloned();
+    let plan = plan(state, leaf, arguments).await?;
+    let usual = if leaf.synchronous {
+        ExecutionMode::Sync
+    } else {
+        ExecutionMode::Async
+    };
+    let asked = asked.and_then(|mode| serde_json::from_value(mode).ok());
+    follow(state, plan, state.mode(asked, usual), cancelled).await
+}
+
+/// The command of a call.
+pub(super) async fn plan(
+    state: &ServiceState,
+    leaf: &LeafSpec,
+    arguments: Map<String, Value>,
+) -> Result<CommandPlan, String> {
     // Everything that is wrong, in one answer.
-    let faults = crate::config::check_arguments(leaf, &arguments);
+    let faults = check_arguments(leaf, &arguments);
     if !faults.is_empty() {
         return Err(describe_faults(faults));
     }
+    let (meta, given): (Map<String, Value>, Map<String, Value>) = arguments
+        .into_iter()
+        .partition(|(name, _)| META_PARAMETERS.contains(&name.as_str()));
     let meta: MetaArguments = read(&leaf.name, meta)?;
     let working_directory = working_directory(state, meta.working_directory.as_deref()).await?;
     let policy = state.hosts.policy();
@@ -74,7 +96,7 @@ pub(super) async fn call(
         .timeout_seconds
         .map(|seconds| Duration::from_secs(seconds.into()));
     let asked = meta.timeout_seconds.map(Duration::from_secs_f64);
-    let plan = CommandPlan {
+    Ok(CommandPlan {
         tool: leaf.name.clone(),
         arguments: command.words,
         environment: environment.into_iter().collect(),
@@ -84,12 +106,5 @@ pub(super) async fn call(
             .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
         deadline: asked.or(declared).unwrap_or(state.default_deadline),
         narrowing: leaf.narrowing,
-    };
-    let usual = if leaf.synchronous {
-        ExecutionMode::Sync
-    } else {
-        ExecutionMode::Async
-    };
-    let mode = state.mode(meta.execution_mode, usual);
-    follow(state, plan, mode, cancelled).await
+    })
 }

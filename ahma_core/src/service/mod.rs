@@ -11,6 +11,7 @@ mod calls;
 mod denial;
 mod leaf;
 mod respond;
+mod sequence;
 mod server_info;
 
 use std::collections::BTreeMap;

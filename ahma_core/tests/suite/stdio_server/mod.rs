@@ -8,6 +8,7 @@ mod lifecycles;
 mod naughty;
 mod planted;
 mod reload;
+mod sequences;
 mod toolchains;
 mod tools;
 

@@ -1,0 +1,119 @@
+//! Calls of sequences: tools whose job is to call others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::ServiceState;
+use super::arguments::{ExecutionMode, MetaArguments, read};
+use super::calls::{describe_faults, follow, plan_shell, read_shell, working_directory};
+use super::leaf;
+use crate::config::{Action, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments};
+use crate::executor::{SequencePlan, Skip, StepPlan};
+use crate::registry::ToolSnapshot;
+
+/// Steps of a sequence and of those it calls, together.
+const MOST_STEPS: usize = 1000;
+
+/// Runs a sequence as one operation.
+pub(super) async fn call(
+    state: &ServiceState,
+    leaf: &LeafSpec,
+    sequence: &Sequence,
+    arguments: Map<String, Value>,
+    cancelled: &CancellationToken,
+) -> Result<CallToolResult, String> {
+    let faults = check_arguments(leaf, &arguments);
+    if !faults.is_empty() {
+        return Err(describe_faults(faults));
+    }
+    let meta: Map<String, Value> = arguments
+        .into_iter()
+        .filter(|(name, _)| META_PARAMETERS.contains(&name.as_str()))
+        .collect();
+    let meta: MetaArguments = read(&leaf.name, meta)?;
+    let directory = working_directory(state, meta.working_directory.as_deref()).await?;
+    let mut planning = Planning {
+        state,
+        tools: state.registry.current(),
+        steps: Vec::new(),
+    };
+    let place = directory.to_string_lossy().into_owned();
+    planning.add(sequence, &place).await?;
+    let plan = SequencePlan {
+        tool: leaf.name.clone(),
+        working_directory: directory,
+        steps: planning.steps,
+    };
+    let usual = if leaf.synchronous {
+        ExecutionMode::Sync
+    } else {
+        ExecutionMode::Async
+    };
+    let mode = state.mode(meta.execution_mode, usual);
+    follow(state, plan, mode, cancelled).await
+}
+
+struct Planning<'s> {
+    state: &'s ServiceState,
+    tools: Arc<ToolSnapshot>,
+    steps: Vec<StepPlan>,
+}
+
+impl Planning<'_> {
+    /// Adds the steps of a sequence, and of the sequences among them. The loader sees to it that none calls
+    /// itself.
+    async fn add(&mut self, sequence: &Sequence, directory: &str) -> Result<(), String> {
+        for step in &sequence.steps {
+            if self.steps.len() >= MOST_STEPS {
+                return Err(format!("the sequence has more than {MOST_STEPS} steps"));
+            }
+            // It applies to every step without its own.
+            let mut arguments = step.args.clone();
+            let place = arguments
+                .entry("working_directory")
+                .or_insert_with(|| json!(directory));
+            let place = place.as_str().unwrap_or(directory).to_owned();
+            let target = self.tools.leaf(&step.target).cloned();
+            if let Some(leaf) = &target
+                && let Action::Sequence(inner) = &leaf.action
+            {
+                Box::pin(self.add(inner, &place)).await?;
+                continue;
+            }
+            let command = match target {
+                Some(leaf) => leaf::plan(self.state, &leaf, arguments).await,
+                None if step.target == "sandboxed_shell" => {
+                    let arguments = read_shell(&step.target, arguments)?;
+                    plan_shell(self.state, arguments).await
+                }
+                None => Err("a sequence cannot call it".to_owned()),
+            };
+            let command = command.map_err(|why| format!("the step `{}`: {why}", step.target))?;
+            self.steps.push(StepPlan {
+                title: title(step),
+                command,
+                skip: skip(step),
+                continue_on_error: step.continue_on_error,
+                delay: Duration::from_millis(sequence.step_delay_ms.into()),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn title(step: &StepSpec) -> String {
+    match &step.description {
+        Some(description) => format!("{}: {description}", step.target),
+        None => step.target.clone(),
+    }
+}
+
+fn skip(step: &StepSpec) -> Vec<Skip> {
+    let exists = step.skip_if_file_exists.clone().map(Skip::IfExists);
+    let missing = step.skip_if_file_missing.clone().map(Skip::IfMissing);
+    exists.into_iter().chain(missing).collect()
+}

@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 
 use super::sources::ToolSources;
 use crate::config::load;
-use crate::registry::{Registry, ToolSnapshot, Watcher};
+use crate::executor::AvailabilityJudge;
+use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
 
 /// Where reloading takes its files from.
 pub(super) struct Reload {
@@ -27,7 +28,12 @@ impl Reload {
 
     /// Reads the files again whenever they change or the operator asks, for ever. Directories that commands
     /// can write are read again only when the operator asks.
-    pub(super) async fn keep_current(self, registry: Arc<Registry>, watched: Vec<PathBuf>) {
+    pub(super) async fn keep_current(
+        self,
+        registry: Arc<Registry>,
+        watched: Vec<PathBuf>,
+        judge: AvailabilityJudge,
+    ) {
         let reload = Arc::new(self);
         let mut watcher = Watcher::new(watched).ok();
         // Something may have changed before anyone watched.
@@ -46,8 +52,16 @@ impl Reload {
             let (work, before) = (Arc::clone(&reload), registry.current());
             let read = tokio::task::spawn_blocking(move || work.read(&before)).await;
             // A directory that cannot be read now, for instance while it is replaced, changes nothing.
-            if let Ok(Ok(snapshot)) = read {
-                registry.publish(snapshot);
+            let Ok(Ok(snapshot)) = read else {
+                continue;
+            };
+            let checks = snapshot.checks();
+            registry.publish(snapshot);
+            // The tools that need no check are there; the others follow.
+            let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
+            let current = registry.current();
+            if *current.verdicts() != verdicts {
+                registry.publish(current.judged(verdicts));
             }
         }
     }

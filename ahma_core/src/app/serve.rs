@@ -23,8 +23,8 @@ use super::settings::Settings;
 use super::sources::ToolSources;
 use super::{EXIT_FAILURE, EXIT_NO_SANDBOX, EXIT_USAGE};
 use super::{identity, toolchains};
-use crate::config::Narrowing;
-use crate::executor::{Executor, HostKeeper, WarmShells};
+use crate::config::{AvailabilityCheck, Narrowing};
+use crate::executor::{AvailabilityJudge, Executor, HostKeeper, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::{SpoolBudget, SpoolPlace};
 use crate::registry::{Registry, ToolSnapshot};
@@ -134,16 +134,22 @@ async fn serve(
         let _ = writeln!(io::stderr(), "{warning}");
     }
 
-    let registry = Arc::new(Registry::new(service.tools));
     let report = hosts.report().await.map_err(Failure::NoSandbox)?;
     let mut directories = service.reload.sources.directories();
     directories.retain(|directory| reload::is_safe(directory, hosts.policy(), &report));
+    let variables = command_environment.clone().into_iter().collect();
+    let judge = AvailabilityJudge::new(Arc::clone(&hosts), variables);
+    // What needs no command to run is known before anyone asks.
+    let mut at_once = service.tools.checks();
+    at_once.retain(|check| matches!(check, AvailabilityCheck::OnPath(_)));
+    let verdicts = judge.judge(at_once).await.into_iter().collect();
+    let registry = Arc::new(Registry::new(service.tools.judged(verdicts)));
     let asked = Arc::clone(&service.reload.asked);
-    let reloading = tokio::spawn(
-        service
-            .reload
-            .keep_current(Arc::clone(&registry), directories),
-    );
+    let reloading = tokio::spawn(service.reload.keep_current(
+        Arc::clone(&registry),
+        directories,
+        judge,
+    ));
 
     let budget = Arc::new(SpoolBudget::new(settings.spool_bytes));
     let spools = SpoolPlace::new(session.path(), budget);

@@ -107,7 +107,7 @@ pub struct StepSpec {
 }
 
 /// How to find out whether a leaf can be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AvailabilityCheck {
     /// The program must be found on PATH; nothing is run.
     OnPath(String),

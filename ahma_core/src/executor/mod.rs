@@ -6,6 +6,7 @@
 
 pub mod command_line;
 
+mod availability;
 mod files;
 mod hosts;
 mod run;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use ahma_sandbox::{CommandRequest, Input};
 use tokio::sync::Semaphore;
 
+pub use self::availability::AvailabilityJudge;
 use self::command_line::Word;
 pub use self::hosts::{HostKeeper, WarmShells};
 pub use self::steps::{SequencePlan, Skip, StepPlan};

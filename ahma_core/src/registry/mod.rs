@@ -6,15 +6,18 @@
 
 mod watcher;
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
 pub use self::watcher::Watcher;
 
-use crate::config::{BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
+use crate::config::{AvailabilityCheck, BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
+
+/// Which checks of availability were passed; one that is missing has not been made yet.
+pub type Verdicts = HashMap<AvailabilityCheck, bool>;
 
 /// What all tool files together offer.
 #[derive(Debug, Default)]
@@ -22,12 +25,24 @@ pub struct ToolSnapshot {
     tools: Vec<Arc<ToolSpec>>,
     leaves: Vec<Arc<LeafSpec>>,
     by_name: HashMap<String, usize>,
-    rejected: Vec<RejectedFile>,
+    rejected: Arc<Vec<RejectedFile>>,
+    unavailable: Vec<Unavailable>,
+    project: PathBuf,
+    verdicts: Verdicts,
+}
+
+/// A tool whose check failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// Its name.
+    pub name: String,
+    /// What its file says to do.
+    pub install_instructions: Option<String>,
 }
 
 impl ToolSnapshot {
-    /// Takes over what was loaded and fits the project: some tools are only for projects with a certain
-    /// file. A file that was good before and is rejected now keeps its last good version.
+    /// Takes over what was loaded. A file that was good before and is rejected now keeps its last good
+    /// version, and checks that were made before keep their verdicts until they are made again.
     pub fn new(catalog: Catalog, project: &Path, before: &ToolSnapshot) -> Self {
         let good = catalog.tools.into_iter().map(Arc::new);
         let kept = before.tools.iter().filter(|tool| {
@@ -36,22 +51,73 @@ impl ToolSnapshot {
         });
         let mut tools: Vec<Arc<ToolSpec>> = good.chain(kept.cloned()).collect();
         tools.sort_by(|one, other| one.source.cmp(&other.source));
-        let mut snapshot = ToolSnapshot {
+        let snapshot = ToolSnapshot {
             tools,
-            rejected: catalog.rejected,
+            rejected: Arc::new(catalog.rejected),
+            project: project.to_owned(),
+            verdicts: before.verdicts.clone(),
             ..ToolSnapshot::default()
         };
-        for leaf in snapshot.tools.iter().flat_map(|tool| &tool.leaves) {
+        snapshot.arranged()
+    }
+
+    /// The same files after other verdicts.
+    pub fn judged(&self, verdicts: Verdicts) -> Self {
+        let snapshot = ToolSnapshot {
+            tools: self.tools.clone(),
+            rejected: Arc::clone(&self.rejected),
+            project: self.project.clone(),
+            verdicts,
+            ..ToolSnapshot::default()
+        };
+        snapshot.arranged()
+    }
+
+    /// Fills in which tools are offered: those that fit the project (some are only for projects with a
+    /// certain file) and whose checks were passed.
+    fn arranged(mut self) -> Self {
+        for leaf in self.tools.iter().flat_map(|tool| &tool.leaves) {
             // The loader sees to both; an old version of a file beside new ones of others may not fit.
             let is_taken = BUILT_IN_TOOLS.contains(&leaf.name.as_str())
-                || snapshot.by_name.contains_key(&leaf.name);
-            if !is_taken && fits(leaf, project) {
-                let index = snapshot.leaves.len();
-                snapshot.by_name.insert(leaf.name.clone(), index);
-                snapshot.leaves.push(Arc::new(leaf.clone()));
+                || self.by_name.contains_key(&leaf.name);
+            if is_taken || !fits(leaf, &self.project) {
+                continue;
+            }
+            let check = leaf.availability.as_ref();
+            match check.map_or(Some(&true), |check| self.verdicts.get(check)) {
+                Some(true) => {
+                    self.by_name.insert(leaf.name.clone(), self.leaves.len());
+                    self.leaves.push(Arc::new(leaf.clone()));
+                }
+                Some(false) => self.unavailable.push(Unavailable {
+                    name: leaf.name.clone(),
+                    install_instructions: leaf.install_instructions.clone(),
+                }),
+                // Listed once it has passed.
+                None => {}
             }
         }
-        snapshot
+        self
+    }
+
+    /// Every check that decides about a tool of this project, once.
+    pub fn checks(&self) -> Vec<AvailabilityCheck> {
+        let leaves = self.tools.iter().flat_map(|tool| &tool.leaves);
+        let fitting = leaves.filter(|leaf| fits(leaf, &self.project));
+        let checks: HashSet<_> = fitting
+            .filter_map(|leaf| leaf.availability.clone())
+            .collect();
+        checks.into_iter().collect()
+    }
+
+    /// What is known of the checks.
+    pub fn verdicts(&self) -> &Verdicts {
+        &self.verdicts
+    }
+
+    /// Tools whose checks failed.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
     }
 
     /// Every tool, in the order of the files.

@@ -90,7 +90,7 @@ impl Planning<'_> {
                     let arguments = read_shell(&step.target, arguments)?;
                     plan_shell(self.state, arguments).await
                 }
-                None => Err("a sequence cannot call it".to_owned()),
+                None => Err("it is not offered to sequences, or not available now".to_owned()),
             };
             let command = command.map_err(|why| format!("the step `{}`: {why}", step.target))?;
             self.steps.push(StepPlan {

@@ -30,6 +30,11 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         .await
         .map_err(|error| error.to_string())?;
     let tools = state.registry.current();
+    let unavailable: Vec<Value> = tools
+        .unavailable()
+        .iter()
+        .map(|it| json!({ "name": it.name, "install_instructions": it.install_instructions }))
+        .collect();
     let rejected: Vec<Value> = tools
         .rejected()
         .iter()
@@ -67,6 +72,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         "tools": {
             "loaded": tools.leaves().len(),
             "disabled": tools.disabled(),
+            "unavailable": unavailable,
             "rejected": rejected,
         },
         "operations": {

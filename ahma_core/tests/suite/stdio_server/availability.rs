@@ -1,0 +1,96 @@
+//! Tools that can be used only when a check says so.
+
+use ahma_tests::Workspace;
+use serde_json::{Value, json};
+
+use super::{Served, until};
+
+fn tool(name: &str, check: &Value) -> String {
+    json!({
+        "name": name, "description": "T.", "command": "echo", "fixed_args": ["ran"], "synchronous": true,
+        "availability_check": check, "install_instructions": format!("install {name} first")
+    })
+    .to_string()
+}
+
+fn has(served: &mut Served, name: &str) -> bool {
+    let listed = served.client.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    tools.iter().any(|tool| tool["name"] == name)
+}
+
+fn unavailable(served: &mut Served) -> Value {
+    let info = served.client.call("get_server_info", &json!({}));
+    info.structured["tools"]["unavailable"].clone()
+}
+
+#[test]
+fn a_program_on_the_path_is_known_at_once_and_a_missing_one_explained() {
+    let project = Workspace::new();
+    project.write(".ahma/tools/there.json", tool("there", &json!("which sh")));
+    project.write(
+        ".ahma/tools/not.json",
+        tool("not", &json!("command -v no-such-program")),
+    );
+    let mut served = Served::of(project, &[]);
+    assert!(has(&mut served, "there") && !has(&mut served, "not"));
+    let expected = json!([{ "name": "not", "install_instructions": "install not first" }]);
+    assert_eq!(unavailable(&mut served), expected);
+    let call = json!({ "name": "not", "arguments": {} });
+    let refused = served.client.request("tools/call", &call);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+}
+
+#[test]
+fn a_check_that_runs_a_command_is_listed_once_it_has_passed() {
+    let project = Workspace::new();
+    let after = "until test -e go; do sleep 0.01; done";
+    let check = json!({ "command": "sh", "args": ["-c", after] });
+    project.write(".ahma/tools/later.json", tool("later", &check));
+    let fails = json!({ "command": "sh", "args": ["-c", "exit 3"] });
+    project.write(".ahma/tools/fails.json", tool("fails", &fails));
+    let three = json!({ "command": "sh", "args": ["-c", "exit 3"], "success_exit_codes": [3] });
+    project.write(".ahma/tools/three.json", tool("three", &three));
+    let mut served = Served::of(project, &[]);
+    assert!(!has(&mut served, "later"), "its check still runs");
+    served.project.write("go", "");
+    served
+        .client
+        .notification("notifications/tools/list_changed");
+    until(|| has(&mut served, "later") && has(&mut served, "three"));
+    assert!(!has(&mut served, "fails"));
+    assert_eq!(unavailable(&mut served)[0]["name"], "fails");
+    let result = served.client.call("later", &json!({}));
+    assert!(result.text.starts_with("ran\n"), "{}", result.text);
+}
+
+#[test]
+fn a_check_is_confined_like_any_command() {
+    let outside = Workspace::new();
+    let secret = outside.write("secret", "the secret");
+    let project = Workspace::new();
+    let script = format!("touch ran; cat {} > copy", secret.display());
+    let check = json!({ "command": "sh", "args": ["-c", script] });
+    project.write(".ahma/tools/nosy.json", tool("nosy", &check));
+    let mut served = Served::of(project, &[]);
+    until(|| unavailable(&mut served)[0]["name"] == "nosy");
+    assert!(served.project.path().join("ran").exists());
+    let copy = std::fs::read_to_string(served.project.path().join("copy")).unwrap();
+    assert_eq!(copy, "");
+}
+
+#[test]
+fn checks_are_made_again_when_the_files_change() {
+    let project = Workspace::new();
+    project.write(
+        ".ahma/tools/one.json",
+        tool("one", &json!("which no-such-program")),
+    );
+    let mut served = Served::of(project, &[]);
+    assert!(!has(&mut served, "one"));
+    served
+        .project
+        .write(".ahma/tools/one.json", tool("one", &json!("which sh")));
+    until(|| has(&mut served, "one"));
+    assert_eq!(unavailable(&mut served), json!([]));
+}

@@ -141,6 +141,11 @@ impl McpProcess {
     /// How many notifications of this kind have come by the time a request is answered.
     pub fn notifications_so_far(&mut self, method: &str) -> usize {
         self.request("ping", &json!({}));
+        self.notifications_received(method)
+    }
+
+    /// How many notifications of this kind have been received and not asked for.
+    pub fn notifications_received(&self, method: &str) -> usize {
         let all = self.notifications.iter();
         all.filter(|message| message["method"] == method).count()
     }

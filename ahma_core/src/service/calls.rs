@@ -9,12 +9,12 @@ use regex::RegexBuilder;
 use rmcp::ErrorData;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::arguments::{
     AwaitArguments, CancelArguments, ExecutionMode, NoArguments, OneOrMany, ReadOutputArguments,
     ShellArguments, StatusArguments, read,
 };
+use super::caller::Caller;
 use super::{ServiceState, leaf, respond, server_info};
 use crate::config::{ArgumentFault, Narrowing, check_call, shell_arguments};
 use crate::executor::command_line::Word;
@@ -36,11 +36,11 @@ pub(super) async fn call(
     state: &Arc<ServiceState>,
     name: &str,
     arguments: Map<String, Value>,
-    cancelled: &CancellationToken,
+    caller: &Caller,
 ) -> Result<CallToolResult, ErrorData> {
     let result = match name {
         "sandboxed_shell" if !state.no_shell => match read_shell(name, arguments) {
-            Ok(arguments) => shell(state, arguments, cancelled).await,
+            Ok(arguments) => shell(state, arguments, caller).await,
             Err(fault) => Err(fault),
         },
         "await" => match read(name, arguments) {
@@ -65,7 +65,7 @@ pub(super) async fn call(
                 let message = format!("there is no tool `{name}`");
                 return Err(ErrorData::invalid_params(message, None));
             };
-            leaf::call(state, &leaf, arguments, cancelled).await
+            leaf::call(state, &leaf, arguments, caller).await
         }
     };
     Ok(result.unwrap_or_else(respond::refused))
@@ -96,13 +96,13 @@ pub(super) fn describe_faults(faults: Vec<ArgumentFault>) -> String {
 }
 
 async fn shell(
-    state: &ServiceState,
+    state: &Arc<ServiceState>,
     arguments: ShellArguments,
-    cancelled: &CancellationToken,
+    caller: &Caller,
 ) -> Result<CallToolResult, String> {
     let mode = state.mode(arguments.execution_mode, ExecutionMode::Async);
     let plan = plan_shell(state, arguments).await?;
-    follow(state, plan, mode, cancelled).await
+    follow(state, plan, mode, caller).await
 }
 
 /// The command of a call of `sandboxed_shell`.
@@ -134,26 +134,32 @@ pub(super) async fn plan_shell(
 
 /// Starts a command and answers in the way that was asked for.
 pub(super) async fn follow(
-    state: &ServiceState,
+    state: &Arc<ServiceState>,
     work: impl Into<Work>,
     mode: ExecutionMode,
-    cancelled: &CancellationToken,
+    caller: &Caller,
 ) -> Result<CallToolResult, String> {
     let operation = state.executor.start(work).map_err(|full| {
         format!("{full}; wait for some of them with `await`, or stop one with `cancel`")
     })?;
     let patience = match mode {
-        ExecutionMode::Async => return Ok(respond::started(&operation)),
+        ExecutionMode::Async => {
+            caller.tell_at_the_end(&operation, state);
+            return Ok(respond::started(&operation));
+        }
         ExecutionMode::Sync => None,
         ExecutionMode::Auto => Some(AUTO_WAIT),
     };
     tokio::select! {
         _ = operation.ended() => {}
-        () = cancelled.cancelled() => {
+        () = caller.cancelled.cancelled() => {
             operation.cancel("the client cancelled the call");
             operation.ended().await;
         }
-        () = after(patience) => return Ok(respond::started(&operation)),
+        () = after(patience) => {
+            caller.tell_at_the_end(&operation, state);
+            return Ok(respond::started(&operation));
+        }
     }
     Ok(respond::finished(&operation, state))
 }

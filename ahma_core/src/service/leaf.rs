@@ -7,9 +7,9 @@ use std::time::Duration;
 use ahma_sandbox::Input;
 use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::arguments::{ExecutionMode, MetaArguments, read};
+use super::caller::Caller;
 use super::calls::{describe_faults, follow, working_directory};
 use super::{ServiceState, sequence};
 use crate::config::{
@@ -40,13 +40,13 @@ pub(super) fn tool(leaf: &LeafSpec, always_sync: bool) -> Tool {
 
 /// Answers a call of a declared tool.
 pub(super) async fn call(
-    state: &ServiceState,
+    state: &Arc<ServiceState>,
     leaf: &LeafSpec,
     arguments: Map<String, Value>,
-    cancelled: &CancellationToken,
+    caller: &Caller,
 ) -> Result<CallToolResult, String> {
     if let Action::Sequence(sequence) = &leaf.action {
-        return sequence::call(state, leaf, sequence, arguments, cancelled).await;
+        return sequence::call(state, leaf, sequence, arguments, caller).await;
     }
     // A wrong one is refused with all others when the command is planned.
     let asked = arguments.get("execution_mode").cloned();
@@ -57,7 +57,7 @@ pub(super) async fn call(
         ExecutionMode::Async
     };
     let asked = asked.and_then(|mode| serde_json::from_value(mode).ok());
-    follow(state, plan, state.mode(asked, usual), cancelled).await
+    follow(state, plan, state.mode(asked, usual), caller).await
 }
 
 /// The command of a call.

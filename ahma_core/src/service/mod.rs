@@ -5,8 +5,14 @@
 //! error *result*, which the model reads; only what no model could have meant, such as a tool that
 //! does not exist, is a protocol error.
 
+#![expect(
+    deprecated,
+    reason = "clients of the older lifecycle want messages with levels"
+)]
+
 mod arguments;
 mod built_in;
+mod caller;
 mod calls;
 mod denial;
 mod leaf;
@@ -18,20 +24,23 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
-    Tool,
+    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
 
 use self::arguments::ExecutionMode;
+use self::caller::Caller;
 use crate::executor::{Executor, HostKeeper};
 use crate::registry::{Registry, ToolSnapshot};
 
@@ -76,6 +85,8 @@ pub struct AhmaService {
     state: Arc<ServiceState>,
     /// The built-in tools, made once: every call looks its tool up.
     built_in: Arc<[Tool]>,
+    /// Whether the client wants messages about ordinary events.
+    wants_messages: Arc<AtomicBool>,
     /// The declared tools before the client could have seen any.
     at_first: Arc<ToolSnapshot>,
 }
@@ -87,6 +98,7 @@ impl AhmaService {
         built_in.retain(|tool| !(state.no_shell && tool.name == "sandboxed_shell"));
         AhmaService {
             at_first: state.registry.current(),
+            wants_messages: Arc::new(AtomicBool::new(true)),
             state,
             built_in: built_in.into(),
         }
@@ -177,6 +189,28 @@ impl ServerHandler for AhmaService {
         });
     }
 
+    /// Messages exist in the older lifecycle only.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut answer = self.negotiate_initialize(&request)?;
+        answer.capabilities.logging = Some(JsonObject::new());
+        Ok(answer)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let wants = matches!(request.level, LoggingLevel::Debug | LoggingLevel::Info);
+        self.wants_messages.store(wants, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
@@ -257,7 +291,8 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        calls::call(&self.state, &request.name, arguments, &context.ct)
+        let caller = Caller::of(&context, &self.wants_messages);
+        calls::call(&self.state, &request.name, arguments, &caller)
             .await
             .map(Into::into)
     }

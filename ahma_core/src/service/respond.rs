@@ -7,7 +7,7 @@ use super::{ServiceState, denial};
 use crate::operation::{Operation, OperationRecord, OperationState};
 
 /// The key of the operation record in a result's `_meta`.
-const RECORD_KEY: &str = "ahma/operation";
+pub(super) const RECORD_KEY: &str = "ahma/operation";
 
 /// A result that says what was wrong with a call.
 pub(super) fn refused(message: impl Into<String>) -> CallToolResult {

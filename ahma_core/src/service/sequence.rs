@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use super::ServiceState;
 use super::arguments::{ExecutionMode, MetaArguments, read};
+use super::caller::Caller;
 use super::calls::{describe_faults, follow, plan_shell, read_shell, working_directory};
 use super::leaf;
 use crate::config::{Action, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments};
@@ -20,11 +20,11 @@ const MOST_STEPS: usize = 1000;
 
 /// Runs a sequence as one operation.
 pub(super) async fn call(
-    state: &ServiceState,
+    state: &Arc<ServiceState>,
     leaf: &LeafSpec,
     sequence: &Sequence,
     arguments: Map<String, Value>,
-    cancelled: &CancellationToken,
+    caller: &Caller,
 ) -> Result<CallToolResult, String> {
     let faults = check_arguments(leaf, &arguments);
     if !faults.is_empty() {
@@ -54,7 +54,7 @@ pub(super) async fn call(
         ExecutionMode::Async
     };
     let mode = state.mode(meta.execution_mode, usual);
-    follow(state, plan, mode, cancelled).await
+    follow(state, plan, mode, caller).await
 }
 
 struct Planning<'s> {

@@ -42,7 +42,7 @@ fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
         assert_eq!(result["protocolVersion"], answered, "{asked}: {answer}");
         assert_eq!(
             result["capabilities"],
-            json!({ "tools": { "listChanged": true } })
+            json!({ "logging": {}, "tools": { "listChanged": true } })
         );
         assert!(result["instructions"].as_str().unwrap().contains("await"));
         client.notify("notifications/initialized", &json!({}));
@@ -59,6 +59,8 @@ fn the_stateless_lifecycle_needs_no_handshake() {
     let found = client.request("server/discover", &modern(json!({})));
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
+    let capabilities = &found["result"]["capabilities"];
+    assert_eq!(*capabilities, json!({ "tools": { "listChanged": true } }));
     let listed = client.request("tools/list", &modern(json!({})));
     assert_eq!(listed["result"]["tools"][0]["name"], "sandboxed_shell");
     let call = json!({
@@ -132,4 +134,73 @@ fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
         .client
         .call("status", &json!({ "operation_id": operation }));
     assert!(status.text.contains("running"), "{}", status.text);
+}
+
+#[test]
+fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_message() {
+    let mut served = Served::new();
+    for token in [Some(json!("mine")), None] {
+        let mut call =
+            json!({ "name": "sandboxed_shell", "arguments": { "command": "echo done; exit 3" } });
+        if let Some(token) = &token {
+            call["_meta"] = json!({ "progressToken": token });
+        }
+        let started = CallResult::of(&served.client.request("tools/call", &call));
+        let id = started.operation_id();
+        let progress = served.client.notification("notifications/progress")["params"].clone();
+        assert_eq!(progress["progressToken"], token.unwrap_or(json!(id)));
+        let message = served.client.notification("notifications/message")["params"].clone();
+        for (text, news) in [
+            (&progress["message"], &progress),
+            (&message["data"], &message),
+        ] {
+            let text = text.as_str().unwrap();
+            assert!(
+                text.starts_with("done\n") && text.contains("exit code 3"),
+                "{text}"
+            );
+            let record = &news["_meta"]["ahma/operation"];
+            assert_eq!(record["operation_id"], json!(id));
+            assert_eq!(record["state"], "failed");
+        }
+        assert_eq!(
+            served.client.notifications_so_far("notifications/progress"),
+            0
+        );
+        assert_eq!(
+            served.client.notifications_so_far("notifications/message"),
+            0
+        );
+    }
+    served.sync("echo waited for");
+    assert_eq!(
+        served.client.notifications_so_far("notifications/progress"),
+        0
+    );
+}
+
+#[test]
+fn a_client_that_wants_only_errors_gets_no_message_and_a_newer_one_no_push_at_all() {
+    let mut served = Served::new();
+    let level = json!({ "level": "error" });
+    let answer = served.client.request("logging/setLevel", &level);
+    assert!(answer["result"].is_object(), "{answer}");
+    served.start("echo quiet");
+    served.client.notification("notifications/progress");
+    assert_eq!(
+        served.client.notifications_so_far("notifications/message"),
+        0
+    );
+
+    let project = Workspace::new();
+    let mut client = server(&project);
+    let call = json!({ "name": "sandboxed_shell", "arguments": { "command": "touch ended" } });
+    let started = CallResult::of(&client.request("tools/call", &modern(call)));
+    let wait = json!({ "name": "await", "arguments": { "operation_id": started.operation_id() } });
+    let waited = CallResult::of(&client.request("tools/call", &modern(wait)));
+    assert!(waited.text.contains("completed"), "{waited:?}");
+    let listed = client.request("tools/list", &modern(json!({})));
+    assert!(listed["result"].is_object());
+    assert_eq!(client.notifications_received("notifications/progress"), 0);
+    assert_eq!(client.notifications_received("notifications/message"), 0);
 }

@@ -164,7 +164,6 @@ fn the_directory_that_tools_are_read_from_cannot_be_written() {
 #[test]
 fn a_tool_file_that_a_command_plants_is_not_served() {
     let mut served = Served::new();
-    let before = served.client.request("tools/list", &json!({}));
     let tool = r#"{"name": "evil", "description": "E.", "command": "true"}"#;
     let planted = served.sync(&format!(
         "for d in .ahma/tools tools; do mkdir -p $d && echo '{tool}' > $d/evil.json; done"
@@ -176,6 +175,17 @@ fn a_tool_file_that_a_command_plants_is_not_served() {
     );
     let again = served.sync("echo '{}' > .ahma/tools/evil.json");
     assert!(again.is_error, "{}", again.text);
-    let after = served.client.request("tools/list", &json!({}));
-    assert_eq!(after["result"], before["result"]);
+    // Not even when the operator has everything read again.
+    let server = served.client.pid().to_string();
+    let hang_up = std::process::Command::new("kill")
+        .args(["-HUP", &server])
+        .status();
+    assert!(hang_up.unwrap().success());
+    // Tools of the program whose checks run a command come after that.
+    super::until(|| {
+        let listed = served.client.request("tools/list", &json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        assert!(tools.iter().all(|tool| tool["name"] != "evil"), "{listed}");
+        tools.iter().any(|tool| tool["name"] == "files_list")
+    });
 }

@@ -217,7 +217,9 @@ fn one_endless_line_does_not_make_the_server_grow() {
 
 #[test]
 fn searching_a_large_output_does_not_make_the_server_grow() {
-    for act in ["flood 30000000", "one-line 30000000"] {
+    // Some pieces are held at the same time, by several threads; how many does not depend on the size.
+    const SEARCH_GROWTH_KB: u64 = 28 * 1024;
+    for act in ["flood 60000000", "one-line 60000000"] {
         let mut server = server();
         let result = server.client.call("sandboxed_shell", &naughty(act));
         let before = memory_kb(server.client.pid(), "VmRSS:");
@@ -226,7 +228,8 @@ fn searching_a_large_output_does_not_make_the_server_grow() {
         let found = server.client.call("read_output", &search);
         assert!(found.text.starts_with("[0 of "), "{act}: {}", found.text);
         let peak = memory_kb(server.client.pid(), "VmHWM:");
-        assert!(peak < before + GROWTH_KB, "{act}: {before} to {peak} kB");
+        let most = before + SEARCH_GROWTH_KB;
+        assert!(peak < most, "{act}: {before} to {peak} kB");
     }
 }
 

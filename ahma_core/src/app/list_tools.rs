@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::sources::ToolSources;
 use super::{EXIT_FAILURE, EXIT_USAGE};
-use crate::config::{Catalog, LeafSpec, Waiting, listed_description, load};
+use crate::config::{Catalog, Waiting, listed_description, load};
+use crate::registry::fits;
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
@@ -31,11 +32,6 @@ pub(super) fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Whether the project here is one the leaf is meant for.
-fn fits_project(leaf: &LeafSpec) -> bool {
-    leaf.only_if.is_empty() || leaf.only_if.iter().any(|path| Path::new(path).exists())
-}
-
 fn report_rejected(catalog: &Catalog) {
     for file in &catalog.rejected {
         let path = file.path.display();
@@ -52,7 +48,7 @@ fn report_rejected(catalog: &Catalog) {
 fn listing(catalog: &Catalog) -> Vec<Value> {
     catalog
         .leaves()
-        .filter(|(_, leaf)| fits_project(leaf))
+        .filter(|(_, leaf)| fits(leaf, Path::new(".")))
         .map(|(tool, leaf)| {
             json!({
                 "name": leaf.name,

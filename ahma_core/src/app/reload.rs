@@ -1,5 +1,6 @@
 //! Tool files that change while the server runs.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,45 +27,85 @@ impl Reload {
         Ok(ToolSnapshot::new(catalog, &self.project, before))
     }
 
-    /// Reads the files again whenever they change or the operator asks, for ever. Directories that commands
-    /// can write are read again only when the operator asks.
+    /// Reads the files again whenever they change or the operator asks, for ever.
+    ///
+    /// All of them are read at once. So they are read because of a change only where commands can write none
+    /// of the directories, and none has been replaced: what protects a directory is not there for another one
+    /// in its place. Otherwise the operator has to ask.
     pub(super) async fn keep_current(
         self,
         registry: Arc<Registry>,
-        watched: Vec<PathBuf>,
+        are_safe: bool,
         judge: AvailabilityJudge,
     ) {
         let reload = Arc::new(self);
-        let mut watcher = Watcher::new(watched).ok();
+        let directories = reload.sources.directories();
+        let mut known = identities(&directories);
+        let watched = are_safe && !directories.is_empty();
+        let mut watcher = watched
+            .then(|| Watcher::new(directories.clone()).ok())
+            .flatten();
         // Something may have changed before anyone watched.
-        reload.asked.notify_one();
+        let mut is_due = watcher.is_some();
         loop {
-            let changed = async {
-                match &mut watcher {
-                    Some(watcher) => watcher.changed().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = changed => {}
-                () = reload.asked.notified() => {}
-            }
-            let (work, before) = (Arc::clone(&reload), registry.current());
-            let read = tokio::task::spawn_blocking(move || work.read(&before)).await;
-            // A directory that cannot be read now, for instance while it is replaced, changes nothing.
-            let Ok(Ok(snapshot)) = read else {
+            if is_due && !reload.take_over(&registry).await {
+                is_due = false;
                 continue;
-            };
-            let checks = snapshot.checks();
-            registry.publish(snapshot);
+            }
             // The tools that need no check are there; the others follow.
+            let checks = registry.current().checks();
             let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
             let current = registry.current();
             if *current.verdicts() != verdicts {
                 registry.publish(current.judged(verdicts));
             }
+            loop {
+                let changed = async {
+                    match &mut watcher {
+                        Some(watcher) => watcher.changed().await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = changed => {
+                        if identities(&directories) == known {
+                            break;
+                        }
+                    }
+                    () = reload.asked.notified() => {
+                        known = identities(&directories);
+                        if let Some(watcher) = &mut watcher {
+                            watcher.watch();
+                        }
+                        break;
+                    }
+                }
+            }
+            is_due = true;
         }
     }
+
+    /// Reads the files and publishes what they say; whether that was possible. A directory that cannot be
+    /// read now changes nothing.
+    async fn take_over(self: &Arc<Self>, registry: &Registry) -> bool {
+        let (work, before) = (Arc::clone(self), registry.current());
+        let read = tokio::task::spawn_blocking(move || work.read(&before)).await;
+        match read {
+            Ok(Ok(snapshot)) => {
+                registry.publish(snapshot);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Which directories these are, whatever they are called.
+fn identities(directories: &[PathBuf]) -> Vec<Option<(u64, u64)>> {
+    let about = directories.iter().map(|directory| directory.metadata());
+    about
+        .map(|about| about.ok().map(|about| (about.dev(), about.ino())))
+        .collect()
 }
 
 /// Whether commands cannot write a directory: it is out of their reach, or protected.

@@ -135,8 +135,9 @@ async fn serve(
     }
 
     let report = hosts.report().await.map_err(Failure::NoSandbox)?;
-    let mut directories = service.reload.sources.directories();
-    directories.retain(|directory| reload::is_safe(directory, hosts.policy(), &report));
+    let directories = service.reload.sources.directories();
+    let mut directories = directories.iter();
+    let are_safe = directories.all(|it| reload::is_safe(it, hosts.policy(), &report));
     let variables = command_environment.clone().into_iter().collect();
     let judge = AvailabilityJudge::new(Arc::clone(&hosts), variables);
     // What needs no command to run is known before anyone asks.
@@ -147,7 +148,7 @@ async fn serve(
     let asked = Arc::clone(&service.reload.asked);
     let reloading = tokio::spawn(service.reload.keep_current(
         Arc::clone(&registry),
-        directories,
+        are_safe,
         judge,
     ));
 

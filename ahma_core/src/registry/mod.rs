@@ -27,6 +27,8 @@ pub struct ToolSnapshot {
     by_name: HashMap<String, usize>,
     rejected: Arc<Vec<RejectedFile>>,
     unavailable: Vec<Unavailable>,
+    /// Tools whose checks have not been made.
+    pending: HashMap<String, Arc<LeafSpec>>,
     project: PathBuf,
     verdicts: Verdicts,
 }
@@ -93,8 +95,11 @@ impl ToolSnapshot {
                     name: leaf.name.clone(),
                     install_instructions: leaf.install_instructions.clone(),
                 }),
-                // Listed once it has passed.
-                None => {}
+                // Listed once it has passed; who knows its name need not wait for that.
+                None => {
+                    self.pending
+                        .insert(leaf.name.clone(), Arc::new(leaf.clone()));
+                }
             }
         }
         self
@@ -125,9 +130,11 @@ impl ToolSnapshot {
         &self.leaves
     }
 
-    /// The tool of that name.
+    /// The tool of that name, unless it is known not to be available.
     pub fn leaf(&self, name: &str) -> Option<&Arc<LeafSpec>> {
-        self.leaves.get(*self.by_name.get(name)?)
+        let listed = self.by_name.get(name);
+        let listed = listed.and_then(|index| self.leaves.get(*index));
+        listed.or_else(|| self.pending.get(name))
     }
 
     /// Names of tools that their files switch off.
@@ -142,7 +149,7 @@ impl ToolSnapshot {
 }
 
 /// Whether the project is one the leaf is meant for.
-fn fits(leaf: &LeafSpec, project: &Path) -> bool {
+pub(crate) fn fits(leaf: &LeafSpec, project: &Path) -> bool {
     let mut files = leaf.only_if.iter();
     leaf.only_if.is_empty() || files.any(|file| project.join(file).exists())
 }

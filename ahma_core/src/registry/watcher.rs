@@ -53,8 +53,9 @@ impl Watcher {
         self.watch();
     }
 
-    /// A directory that is not there now is seen when it comes back, by the one above it.
-    fn watch(&mut self) {
+    /// Watches the directories that have these names now. One that is not there is seen when it comes back,
+    /// by the one above it.
+    pub fn watch(&mut self) {
         for directory in &self.directories {
             let above = directory.parent().filter(|above| *above != Path::new(""));
             for path in above.into_iter().chain([directory.as_path()]) {

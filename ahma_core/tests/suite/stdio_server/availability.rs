@@ -53,6 +53,8 @@ fn a_check_that_runs_a_command_is_listed_once_it_has_passed() {
     project.write(".ahma/tools/three.json", tool("three", &three));
     let mut served = Served::of(project, &[]);
     assert!(!has(&mut served, "later"), "its check still runs");
+    let result = served.client.call("later", &json!({}));
+    assert!(result.text.starts_with("ran\n"), "{}", result.text);
     served.project.write("go", "");
     served
         .client

@@ -86,7 +86,7 @@ fn a_broken_file_keeps_its_last_good_version_and_is_reported() {
 }
 
 #[test]
-fn a_directory_that_is_replaced_is_followed() {
+fn a_directory_that_is_replaced_is_followed_when_the_operator_asks() {
     let mut served = served();
     let tools = served.project.path().join(".ahma/tools");
     let other = served.project.path().join(".ahma/other");
@@ -95,6 +95,7 @@ fn a_directory_that_is_replaced_is_followed() {
         .write(".ahma/other/third.json", tool("third", "three"));
     fs::remove_dir_all(&tools).unwrap();
     fs::rename(&other, &tools).unwrap();
+    hang_up(&served);
     until(|| has(&mut served, "third"));
     served
         .project
@@ -120,12 +121,47 @@ fn a_directory_that_commands_can_write_is_read_again_only_when_the_operator_asks
         .write(".ahma/tools/second.json", tool("second", "two"));
     other.client.notification(CHANGED);
     assert!(!has(&mut served, "evil"));
-    let server = i32::try_from(served.client.pid()).unwrap();
-    let hang_up = std::process::Command::new("kill")
-        .args(["-HUP", &server.to_string()])
-        .status();
-    assert!(hang_up.unwrap().success());
+    hang_up(&served);
     until(|| has(&mut served, "evil"));
+}
+
+#[test]
+fn a_change_beside_a_directory_that_commands_can_write_does_not_have_that_one_read() {
+    let safe = Workspace::new();
+    safe.write("first.json", tool("first", "one"));
+    let project = Workspace::new();
+    project.write("mine/second.json", tool("second", "two"));
+    let (outside, inside) = (safe.path(), project.path().join("mine"));
+    let arguments = [
+        "--tools-dir",
+        outside.to_str().unwrap(),
+        "--tools-dir",
+        inside.to_str().unwrap(),
+        "--unprotect",
+        "mine",
+    ]
+    .map(str::to_owned);
+    let mut served = Served::of(project, &arguments.each_ref().map(String::as_str));
+    let planted = format!("echo '{}' > mine/evil.json", tool("evil", "x"));
+    assert!(!served.sync(&planted).is_error);
+    safe.write("third.json", tool("third", "three"));
+    // A server that is told of such a change by then.
+    let mut other = self::served();
+    other
+        .project
+        .write(".ahma/tools/second.json", tool("second", "two"));
+    other.client.notification(CHANGED);
+    assert!(!has(&mut served, "evil"));
+    hang_up(&served);
+    until(|| has(&mut served, "evil") && has(&mut served, "third"));
+}
+
+fn hang_up(served: &Served) {
+    let server = served.client.pid().to_string();
+    let asked = std::process::Command::new("kill")
+        .args(["-HUP", &server])
+        .status();
+    assert!(asked.unwrap().success());
 }
 
 #[test]

@@ -71,7 +71,7 @@ async fn measure() {
             reset_peak();
             let before = memory("VmHWM:");
             let start = Instant::now();
-            let operation = executor.start(plan).unwrap();
+            let operation = executor.start(plan, &"test".into()).unwrap();
             let ending = operation.ended().await;
             taken.push(start.elapsed());
             peaks.push(memory("VmHWM:") - before);

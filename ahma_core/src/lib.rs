@@ -17,7 +17,8 @@
 //! The [`registry`] holds the tools that are served now.
 //!
 //! The [`service`] answers MCP clients: it turns calls into plans for the executor, and operations
-//! into results.
+//! into results. [`stdio`] carries their messages. The [`audit`] log tells what ran, [`project`] what is
+//! worked on.
 //!
 //! The `server` feature adds what only the `ahma_mcp` program needs; `ahma_validate` and
 //! `generate_tool_schema` build without it.
@@ -29,6 +30,8 @@ pub mod config;
 #[cfg(feature = "server")]
 pub mod app;
 #[cfg(feature = "server")]
+pub mod audit;
+#[cfg(feature = "server")]
 pub mod executor;
 #[cfg(feature = "server")]
 pub mod guard;
@@ -37,6 +40,10 @@ pub mod operation;
 #[cfg(feature = "server")]
 pub mod output;
 #[cfg(feature = "server")]
+pub mod project;
+#[cfg(feature = "server")]
 pub mod registry;
 #[cfg(feature = "server")]
 pub mod service;
+#[cfg(feature = "server")]
+pub mod stdio;

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::Workspace;
+
 /// No test waits longer than this for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -19,6 +21,8 @@ pub struct McpProcess {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     next_id: u64,
+    /// Where the server logs, so that it does not do so in the cache of whoever runs the tests.
+    cache: Workspace,
     /// Those that came and nobody has asked for.
     notifications: VecDeque<Value>,
 }
@@ -31,9 +35,11 @@ impl McpProcess {
         directory: &Path,
         environment: &[(&str, &str)],
     ) -> Self {
+        let cache = Workspace::new();
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(directory)
+            .env("XDG_CACHE_HOME", cache.path())
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -55,6 +61,7 @@ impl McpProcess {
             input,
             lines,
             next_id: 1,
+            cache,
             notifications: VecDeque::new(),
         }
     }
@@ -81,6 +88,11 @@ impl McpProcess {
         );
         process.notify("notifications/initialized", &json!({}));
         process
+    }
+
+    /// The user's cache directory, as the server sees it.
+    pub fn cache(&self) -> &Path {
+        self.cache.path()
     }
 
     /// The process id of the server.

@@ -16,6 +16,9 @@ Examples:
   ahma_mcp --mode list-tools --tools-dir my-tools --tools git,cargo
           only what my-tools/git.json and my-tools/cargo.json offer
 
+An entry of an mcp.json:
+  { \"mcpServers\": { \"ahma\": { \"command\": \"ahma_mcp\" } } }
+
 Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox";
 
 /// An MCP server that runs commands confined by the kernel.
@@ -26,8 +29,9 @@ pub(super) struct Args {
     #[arg(long, alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
 
-    /// Directory with tool files; may be given several times. Default: `.ahma/tools`, else `tools` (there
-    /// only files whose `$schema` is mtdf.schema.json), else those that come with the program.
+    /// Directory with tool files; may be given several times. Default: `AHMA_TOOLS_DIR` (several are
+    /// separated as in PATH), else `.ahma/tools`, else `tools` (there only files whose `$schema` is
+    /// mtdf.schema.json), else those that come with the program.
     #[arg(long, value_name = "DIR")]
     pub(super) tools_dir: Vec<PathBuf>,
 
@@ -108,6 +112,38 @@ pub(super) struct Args {
     /// and the end of theirs.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) spool_mb: u32,
+
+    /// Where a record of every operation goes: a file, or `off`. Default: a file a day in the user's cache
+    /// directory, of which 30 are kept.
+    #[arg(long, value_name = "FILE|off")]
+    pub(super) audit_log: Option<PathBuf>,
+
+    /// Log to stderr. Default: to a file a day in the user's cache directory, of which 7 are kept.
+    #[arg(long)]
+    pub(super) log_to_stderr: bool,
+
+    /// How much is logged. Default: `RUST_LOG`, else info.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(super) log_level: Option<LogLevel>,
+
+    /// Log everything that helps to find faults; the same as --log-level debug.
+    #[arg(long, conflicts_with = "log_level")]
+    pub(super) debug: bool,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LogLevel {
+    /// What went wrong.
+    Error,
+    /// And what might.
+    Warn,
+    /// And what happens.
+    Info,
+    /// And how.
+    Debug,
+    /// And every message.
+    Trace,
 }
 
 /// What the program does.

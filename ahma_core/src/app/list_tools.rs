@@ -7,14 +7,15 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::args::Args;
+use super::failure::{EXIT_FAILURE, EXIT_USAGE};
 use super::sources::ToolSources;
-use super::{EXIT_FAILURE, EXIT_USAGE};
 use crate::config::{Catalog, Waiting, listed_description, load};
 use crate::registry::fits;
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let sources = match ToolSources::of(args, Path::new(".")).read() {
+    let environment = std::env::vars_os().collect();
+    let sources = match ToolSources::of(args, &environment, Path::new(".")).read() {
         Ok(sources) => sources,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ahma_sandbox::{SandboxPolicy, SandboxReport};
 use tokio::sync::Notify;
 
+use super::settings::Settings;
 use super::sources::ToolSources;
 use crate::config::load;
 use crate::executor::AvailabilityJudge;
@@ -14,17 +15,28 @@ use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
 
 /// Where reloading takes its files from.
 pub(super) struct Reload {
-    pub(super) sources: ToolSources,
-    pub(super) project: PathBuf,
+    sources: ToolSources,
+    project: PathBuf,
     /// The operator asks for it.
     pub(super) asked: Arc<Notify>,
 }
 
 impl Reload {
+    /// Of the project in the scope.
+    pub(super) fn of(settings: &Settings) -> Self {
+        Reload {
+            sources: settings.tools.clone(),
+            project: settings.scope.clone(),
+            asked: Arc::default(),
+        }
+    }
+
     /// The tools as the files are now; a file that is broken keeps what it was `before`.
     pub(super) fn read(&self, before: &ToolSnapshot) -> Result<ToolSnapshot, String> {
         let catalog = load(self.sources.read()?);
-        Ok(ToolSnapshot::new(catalog, &self.project, before))
+        let snapshot = ToolSnapshot::new(catalog, &self.project, before);
+        report_rejected(&snapshot);
+        Ok(snapshot)
     }
 
     /// Reads the files again whenever they change or the operator asks, for ever.
@@ -92,10 +104,25 @@ impl Reload {
         let read = tokio::task::spawn_blocking(move || work.read(&before)).await;
         match read {
             Ok(Ok(snapshot)) => {
+                tracing::info!(tools = snapshot.leaves().len(), "tool files read");
                 registry.publish(snapshot);
                 true
             }
-            _ => false,
+            Ok(Err(error)) => {
+                tracing::warn!("{error}; the tools stay as they were");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+fn report_rejected(tools: &ToolSnapshot) {
+    for file in tools.rejected() {
+        let path = file.path.display();
+        for fault in &file.faults {
+            let (line, column) = (fault.line, fault.column);
+            tracing::warn!("rejected: {path}:{line}:{column}: {}", fault.message);
         }
     }
 }
@@ -108,8 +135,19 @@ fn identities(directories: &[PathBuf]) -> Vec<Option<(u64, u64)>> {
         .collect()
 }
 
+/// Whether commands can write none of the directories.
+pub(super) fn are_safe(
+    sources: &ToolSources,
+    policy: &SandboxPolicy,
+    report: &SandboxReport,
+) -> bool {
+    let directories = sources.directories();
+    let mut directories = directories.iter();
+    directories.all(|directory| is_safe(directory, policy, report))
+}
+
 /// Whether commands cannot write a directory: it is out of their reach, or protected.
-pub(super) fn is_safe(directory: &Path, policy: &SandboxPolicy, report: &SandboxReport) -> bool {
+fn is_safe(directory: &Path, policy: &SandboxPolicy, report: &SandboxReport) -> bool {
     let Ok(real) = directory.canonicalize() else {
         return false;
     };

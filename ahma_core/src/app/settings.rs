@@ -8,7 +8,8 @@ use std::time::Duration;
 use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, NetworkArg};
+use super::args::{Args, LogLevel, NetworkArg};
+use super::sources::ToolSources;
 use crate::guard::usually_protected;
 use crate::operation::Retention;
 
@@ -19,8 +20,6 @@ pub(super) struct Settings {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
     pub(super) protect: Vec<PathBuf>,
-    /// What the operator does not want protected.
-    pub(super) unprotect: Vec<PathBuf>,
     pub(super) network: Network,
     pub(super) sandbox_is_off: bool,
     pub(super) pass_env: Vec<OsString>,
@@ -29,6 +28,35 @@ pub(super) struct Settings {
     pub(super) retention: Retention,
     pub(super) spool_bytes: u64,
     pub(super) warm_shells: usize,
+    pub(super) tools: ToolSources,
+    /// Whether every call waits for its command.
+    pub(super) always_sync: bool,
+    /// Whether there is no `sandboxed_shell`.
+    pub(super) no_shell: bool,
+    pub(super) log: LogSettings,
+    pub(super) audit: AuditSettings,
+}
+
+/// What is logged where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LogSettings {
+    /// To stderr instead of a file.
+    pub(super) to_stderr: bool,
+    /// What, in the language of `RUST_LOG`.
+    pub(super) filter: String,
+    /// The user's cache directory; none when that is not known or commands can write there.
+    pub(super) cache: Option<PathBuf>,
+}
+
+/// Where the audit log goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AuditSettings {
+    /// Nowhere.
+    Off,
+    /// To this file.
+    File(PathBuf),
+    /// To a file a day in the user's cache directory.
+    Daily,
 }
 
 /// Why the server cannot start as it was told to.
@@ -44,6 +72,8 @@ pub(super) enum SettingsError {
     },
     #[error("AHMA_NETWORK is `{0}`; use on or off")]
     Network(String),
+    #[error("commands could write the audit log {0}\nhint: name a file outside the scope")]
+    AuditInReach(PathBuf),
 }
 
 impl Settings {
@@ -67,12 +97,26 @@ impl Settings {
         };
         let at_once = to_usize(args.max_operations);
         let scope = checked_scope(&scope, home, width).map_err(SettingsError::Scope)?;
+        let tools = ToolSources::of(args, environment, &scope);
+        let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
+        let writable: Vec<PathBuf> = write.iter().chain([&scope]).cloned().collect();
+        let mut protect = protected(&scope, args);
+        let unprotect = unprotected(&scope, args);
+        protect_tools(&mut protect, &unprotect, &scope, &tools);
         Ok(Settings {
-            protect: protected(&scope, args),
-            unprotect: unprotected(&scope, args),
+            protect,
+            log: LogSettings {
+                to_stderr: args.log_to_stderr,
+                filter: log_filter(args, variable("RUST_LOG")),
+                cache: cache_directory(environment).filter(|cache| !in_reach(cache, &writable)),
+            },
+            audit: audit(args, directory, &writable)?,
+            tools,
+            always_sync: args.sync,
+            no_shell: args.no_shell,
             scope,
             read: grants("--sandbox-read", &args.sandbox_read, directory)?,
-            write: grants("--sandbox-write", &args.sandbox_write, directory)?,
+            write,
             network: network(args.network, variable("AHMA_NETWORK"))?,
             sandbox_is_off: args.no_sandbox
                 || variable("AHMA_NO_SANDBOX").is_some_and(|value| value == "1"),
@@ -90,19 +134,79 @@ impl Settings {
     }
 }
 
-impl Settings {
-    /// Protects the directories that tools are read from: a command must not make tools.
-    pub(super) fn protect_tools(&mut self, directories: &[PathBuf]) {
-        for directory in directories {
-            let Ok(real) = directory.canonicalize() else {
-                continue;
-            };
-            let is_below = |path: &PathBuf| real.starts_with(path);
-            let is_inside = is_below(&self.scope) && real != self.scope;
-            let is_decided = self.protect.iter().chain(&self.unprotect).any(is_below);
-            if is_inside && !is_decided {
-                self.protect.push(real);
+/// Protects the directories that tools are read from: a command must not make tools.
+fn protect_tools(
+    protect: &mut Vec<PathBuf>,
+    unprotect: &[PathBuf],
+    scope: &Path,
+    tools: &ToolSources,
+) {
+    for directory in tools.directories() {
+        let Ok(real) = directory.canonicalize() else {
+            continue;
+        };
+        let is_below = |path: &PathBuf| real.starts_with(path);
+        let is_inside = real.starts_with(scope) && real != scope;
+        let is_decided = protect.iter().chain(unprotect).any(is_below);
+        if is_inside && !is_decided {
+            protect.push(real);
+        }
+    }
+}
+
+/// A flag beats `RUST_LOG`. What the SDK says about each message is of use only when asked for.
+fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
+    let flag = match (args.debug, args.log_level) {
+        (true, _) => Some("debug"),
+        (false, level) => level.map(|level| match level {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info,rmcp=warn",
+            LogLevel::Debug => "debug",
+            LogLevel::Trace => "trace",
+        }),
+    };
+    let variable = variable.map(|value| value.to_string_lossy().into_owned());
+    flag.map(str::to_owned)
+        .or(variable.filter(|value| !value.is_empty()))
+        .unwrap_or_else(|| "info,rmcp=warn".to_owned())
+}
+
+/// Where programs of the user keep what can be lost.
+fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let path = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from);
+    let usual = if cfg!(target_os = "macos") {
+        "Library/Caches"
+    } else {
+        ".cache"
+    };
+    let named = path("XDG_CACHE_HOME").filter(|cache| cache.is_absolute());
+    let base = named.or_else(|| Some(path("HOME")?.join(usual)));
+    let base = base.filter(|base| base.is_absolute());
+    base.map(|base| base.join("ahma_mcp"))
+}
+
+/// Whether commands can write to a path, or could put something in its place.
+fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
+    let existing = path.ancestors().find_map(|it| it.canonicalize().ok());
+    let existing = existing.unwrap_or_else(|| path.to_owned());
+    writable.iter().any(|root| existing.starts_with(root))
+}
+
+fn audit(
+    args: &Args,
+    directory: &Path,
+    writable: &[PathBuf],
+) -> Result<AuditSettings, SettingsError> {
+    match &args.audit_log {
+        None => Ok(AuditSettings::Daily),
+        Some(word) if word == Path::new("off") => Ok(AuditSettings::Off),
+        Some(file) => {
+            let file = directory.join(file);
+            if in_reach(&file, writable) {
+                return Err(SettingsError::AuditInReach(file));
             }
+            Ok(AuditSettings::File(file))
         }
     }
 }
@@ -238,6 +342,59 @@ mod tests {
         assert!(settings(&["--no-sandbox"], &[]).sandbox_is_off);
         let wrong = resolved(&[], &[("AHMA_NETWORK", "maybe")], here.path());
         assert_eq!(wrong, Err(SettingsError::Network("maybe".to_owned())));
+    }
+
+    #[test]
+    fn how_much_is_logged_follows_flag_and_variable() {
+        let here = tempfile::tempdir().unwrap();
+        let filter = |arguments: &[&str], variables: &[(&str, &str)]| {
+            resolved(arguments, variables, here.path())
+                .unwrap()
+                .log
+                .filter
+        };
+        assert_eq!(filter(&[], &[]), "info,rmcp=warn");
+        assert_eq!(filter(&[], &[("RUST_LOG", "warn")]), "warn");
+        assert_eq!(filter(&["--debug"], &[("RUST_LOG", "warn")]), "debug");
+        let error = ["--log-level", "error"];
+        assert_eq!(filter(&error, &[("RUST_LOG", "warn")]), "error");
+    }
+
+    #[test]
+    fn logs_are_kept_where_commands_cannot_write() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let scope = root.join("scope");
+        std::fs::create_dir(&scope).unwrap();
+        let cache =
+            |variables: &[(&str, &str)]| resolved(&[], variables, &scope).unwrap().log.cache;
+        let home = root.to_str().unwrap();
+        assert_eq!(cache(&[("HOME", home)]), Some(root.join(".cache/ahma_mcp")));
+        let elsewhere = root.join("elsewhere");
+        let named = [
+            ("HOME", home),
+            ("XDG_CACHE_HOME", elsewhere.to_str().unwrap()),
+        ];
+        assert_eq!(cache(&named), Some(elsewhere.join("ahma_mcp")));
+        let inside = scope.join("cache");
+        let named = [("XDG_CACHE_HOME", inside.to_str().unwrap())];
+        assert_eq!(cache(&named), None);
+
+        let audit = |file: &str| resolved(&["--audit-log", file], &[], &scope).map(|it| it.audit);
+        assert_eq!(audit("off"), Ok(AuditSettings::Off));
+        let outside = root.join("audit.jsonl");
+        assert_eq!(
+            audit("../audit.jsonl"),
+            Ok(AuditSettings::File(scope.join("../audit.jsonl")))
+        );
+        assert_eq!(
+            audit(outside.to_str().unwrap()),
+            Ok(AuditSettings::File(outside))
+        );
+        assert!(matches!(
+            audit("audit.jsonl"),
+            Err(SettingsError::AuditInReach(_))
+        ));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Which tool files are used: those of the operator, of the project, or the ones in this program.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::args::Args;
@@ -19,7 +21,7 @@ const SHIPPED: [(&str, &str); 8] = [
 
 /// Where the tool files of a project come from. Decided once: a directory that appears later is not
 /// looked at, because a command could have made it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolSources {
     /// None means those of the program.
     directories: Vec<(PathBuf, Selection)>,
@@ -28,15 +30,25 @@ pub(super) struct ToolSources {
 }
 
 impl ToolSources {
-    /// The directories that were named, else the project's own, else none.
-    pub(super) fn of(args: &Args, project: &Path) -> Self {
-        let directories = if args.tools_dir.is_empty() {
+    /// The directories that were named, by flag before by variable, else the project's own, else none.
+    pub(super) fn of(
+        args: &Args,
+        environment: &BTreeMap<OsString, OsString>,
+        project: &Path,
+    ) -> Self {
+        let variable = environment.get(OsStr::new("AHMA_TOOLS_DIR"));
+        let variable = variable.map(std::env::split_paths).into_iter().flatten();
+        let mut named = args.tools_dir.clone();
+        if named.is_empty() {
+            named.extend(variable.filter(|path| !path.as_os_str().is_empty()));
+        }
+        let directories = if named.is_empty() {
             files::project_tools_directory(project)
                 .into_iter()
                 .collect()
         } else {
-            let named = args.tools_dir.iter();
-            named.map(|it| (it.clone(), Selection::Every)).collect()
+            let named = named.into_iter();
+            named.map(|it| (it, Selection::Every)).collect()
         };
         ToolSources {
             directories,

@@ -1,22 +1,19 @@
 //! Finding out whether the programs of tools can be used.
 //!
-//! A check runs confined like any command, and is no operation: nobody called it, and only its exit code
-//! counts.
+//! A check runs confined like any command; only its exit code counts.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{CommandRequest, Input};
-use tokio::io::AsyncReadExt as _;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::HostKeeper;
-use crate::config::{AvailabilityCheck, Narrowing};
+use super::QuietCommands;
+use crate::config::AvailabilityCheck;
 
 /// A check that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,17 +23,13 @@ const AT_ONCE: usize = 4;
 /// Makes checks.
 #[derive(Clone)]
 pub struct AvailabilityJudge {
-    hosts: Arc<HostKeeper>,
-    environment: Arc<Vec<(OsString, OsString)>>,
+    commands: QuietCommands,
 }
 
 impl AvailabilityJudge {
-    /// Checks run with this environment.
-    pub fn new(hosts: Arc<HostKeeper>, environment: Vec<(OsString, OsString)>) -> Self {
-        AvailabilityJudge {
-            hosts,
-            environment: Arc::new(environment),
-        }
+    /// Checks are such commands.
+    pub fn new(commands: QuietCommands) -> Self {
+        AvailabilityJudge { commands }
     }
 
     /// Makes all checks and says which were passed.
@@ -63,47 +56,20 @@ impl AvailabilityJudge {
                 success_exit_codes,
             } => {
                 let words = std::iter::once(program).chain(args).map(OsString::from);
-                let code = self.exit_code(words.collect()).await;
-                let code = code.and_then(|code| u8::try_from(code).ok());
+                let answer = self.commands.run(words.collect()).await;
+                let code = answer.and_then(|answer| u8::try_from(answer.code).ok());
                 code.is_some_and(|code| success_exit_codes.contains(&code))
             }
         }
     }
 
-    async fn exit_code(&self, arguments: Vec<OsString>) -> Option<i32> {
-        let host = self.hosts.host(&Narrowing::default()).await.ok()?;
-        let request = CommandRequest {
-            arguments,
-            environment: self.environment.to_vec(),
-            directory: self.hosts.policy().scope.clone(),
-            input: Input::Nothing,
-        };
-        let mut command = host.spawn(request).await.ok()?;
-        let mut output = command.take_output()?;
-        // Read and forgotten, so that the program is not kept from ending.
-        let drained = async {
-            let mut buffer = vec![0; 4096];
-            while output
-                .read(&mut buffer)
-                .await
-                .is_ok_and(|length| length > 0)
-            {}
-            std::future::pending::<()>().await;
-        };
-        tokio::select! {
-            exit = command.exited() => exit.ok()?.code,
-            () = drained => None,
-        }
-    }
-
     /// Where a command would find it.
     async fn is_on_path(&self, program: &str) -> bool {
-        let scope = &self.hosts.policy().scope;
+        let scope = self.commands.scope();
         if program.contains('/') {
             return is_program(&scope.join(program)).await;
         }
-        let path = self.environment.iter().find(|(name, _)| name == "PATH");
-        let path = path.map_or(OsStr::new(""), |(_, path)| path);
+        let path = self.commands.variable("PATH").unwrap_or_default();
         let directories: Vec<PathBuf> = std::env::split_paths(path).collect();
         for directory in directories {
             if is_program(&directory.join(program)).await {

@@ -36,6 +36,16 @@ pub enum Word {
     },
 }
 
+impl Word {
+    /// The word, or what the file behind it holds.
+    pub fn text(&self) -> &str {
+        match self {
+            Word::Text(text) => text,
+            Word::File { content, .. } => content,
+        }
+    }
+}
+
 impl From<&str> for Word {
     fn from(text: &str) -> Self {
         Word::Text(text.to_owned())

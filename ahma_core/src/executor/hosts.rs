@@ -139,6 +139,17 @@ impl HostKeeper {
         }
     }
 
+    /// The hosts that are alive.
+    pub async fn alive(&self) -> Vec<Arc<SandboxHost>> {
+        let places = self.lock().clone();
+        let mut alive = Vec::new();
+        for place in places {
+            let host = place.host.lock().await.clone();
+            alive.extend(host.filter(|host| !host.is_gone()));
+        }
+        alive
+    }
+
     /// What the host of most commands enforces.
     pub async fn report(&self) -> Result<SandboxReport, StartError> {
         let host = self.host(&Narrowing::default()).await?;

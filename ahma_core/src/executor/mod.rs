@@ -9,6 +9,7 @@ pub mod command_line;
 mod availability;
 mod files;
 mod hosts;
+mod quiet;
 mod run;
 mod steps;
 
@@ -23,10 +24,12 @@ use tokio::sync::Semaphore;
 pub use self::availability::AvailabilityJudge;
 use self::command_line::Word;
 pub use self::hosts::{HostKeeper, WarmShells};
-pub use self::steps::{SequencePlan, Skip, StepPlan};
+pub use self::quiet::{Answer, QuietCommands};
+pub use self::steps::{AnswerStep, Answered, SequencePlan, Skip, StepAction, StepPlan};
+use crate::audit::{AuditLog, Beginning};
 use crate::config::Narrowing;
 use crate::guard::PlantWatch;
-use crate::operation::{NewOperation, Operation, OperationStore, StoreFull};
+use crate::operation::{NewOperation, NotTaken, Operation, OperationStore};
 
 /// A command that is ready to run.
 #[derive(Debug, Clone)]
@@ -79,12 +82,19 @@ impl From<SequencePlan> for Work {
     }
 }
 
+/// An operation that is written down at its end.
+struct Audited {
+    log: Arc<AuditLog>,
+    beginning: Beginning,
+}
+
 /// Runs commands.
 pub struct Executor {
     hosts: Arc<HostKeeper>,
     store: Arc<OperationStore>,
     slots: Arc<Semaphore>,
     watch: Arc<PlantWatch>,
+    audit: Option<Arc<AuditLog>>,
 }
 
 impl Executor {
@@ -97,12 +107,23 @@ impl Executor {
             store,
             watch,
             slots: Arc::new(Semaphore::new(at_once)),
+            audit: None,
         }
     }
 
-    /// Starts a command, or a sequence of them, and returns at once. The operation ends by itself, whatever
-    /// happens.
-    pub fn start(&self, work: impl Into<Work>) -> Result<Arc<Operation>, StoreFull> {
+    /// The same, with a record of every operation.
+    pub fn with_audit_log(self, audit: AuditLog) -> Self {
+        let audit = Some(Arc::new(audit));
+        Executor { audit, ..self }
+    }
+
+    /// Starts a command, or a sequence of them, for a client and returns at once. The operation ends by
+    /// itself, whatever happens.
+    pub fn start(
+        &self,
+        work: impl Into<Work>,
+        client: &Arc<str>,
+    ) -> Result<Arc<Operation>, NotTaken> {
         let work = work.into();
         let operation = self.store.begin(match &work {
             Work::One(plan) => NewOperation {
@@ -122,6 +143,10 @@ impl Executor {
             slots: Arc::clone(&self.slots),
             watch: Arc::clone(&self.watch),
             operation: Arc::clone(&operation),
+            audit: self.audit.as_ref().map(|log| Audited {
+                log: Arc::clone(log),
+                beginning: Beginning::of(&work, client),
+            }),
         };
         tokio::spawn(run.until_its_end(work));
         Ok(operation)
@@ -132,8 +157,9 @@ impl Executor {
         &self.store
     }
 
-    /// Ends every operation and waits until no process is left.
+    /// Takes no work any more, ends every operation and waits until no process is left.
     pub async fn shut_down(&self, reason: &str) {
+        self.store.close();
         let unfinished: Vec<_> = self
             .store
             .newest_first()

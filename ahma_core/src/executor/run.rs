@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
-use super::{CommandPlan, HostKeeper, Work, steps};
+use super::{Audited, CommandPlan, HostKeeper, Work, steps};
 use crate::guard::PlantWatch;
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
@@ -37,6 +37,7 @@ pub(super) struct Run {
     pub(super) slots: Arc<Semaphore>,
     pub(super) watch: Arc<PlantWatch>,
     pub(super) operation: Arc<Operation>,
+    pub(super) audit: Option<Audited>,
 }
 
 impl Run {
@@ -50,7 +51,18 @@ impl Run {
             self.hosts.renew().await;
         }
         ending.warnings.extend(found.warnings);
-        self.store.end(&self.operation, ending);
+        self.end(ending);
+    }
+
+    fn end(&self, ending: Ending) {
+        let state = ending.state.name();
+        if !self.store.end(&self.operation, ending) {
+            return;
+        }
+        tracing::info!(operation = %self.operation.id(), tool = self.operation.tool(), state, "ended");
+        if let Some(audited) = &self.audit {
+            audited.log.write(&audited.beginning, &self.operation);
+        }
     }
 
     async fn run(&self, work: &Work) -> Ending {
@@ -131,8 +143,7 @@ impl Drop for Run {
         // Nobody must wait for ever because of a fault of ours, or because the runtime ends. An
         // operation that has ended keeps its ending.
         let fault = "the server stopped looking after the command, which ended it".to_owned();
-        self.store
-            .end(&self.operation, Ending::of(OperationState::Lost, fault));
+        self.end(Ending::of(OperationState::Lost, fault));
     }
 }
 

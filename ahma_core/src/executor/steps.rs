@@ -1,6 +1,9 @@
 //! Several commands, one after the other, as one operation.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::exists_beneath;
@@ -8,7 +11,7 @@ use tokio::time::sleep;
 
 use super::CommandPlan;
 use super::run::{Run, cancelled};
-use crate::operation::{Ending, OperationState};
+use crate::operation::{Ending, OperationId, OperationState};
 
 /// Commands that belong together.
 #[derive(Debug, Clone)]
@@ -21,19 +24,54 @@ pub struct SequencePlan {
     pub steps: Vec<StepPlan>,
 }
 
-/// One command of a sequence.
+impl SequencePlan {
+    /// The commands among its steps.
+    pub fn commands(&self) -> impl Iterator<Item = &CommandPlan> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Command(command) => Some(command),
+            StepAction::Answer(_) => None,
+        })
+    }
+}
+
+/// One step of a sequence.
 #[derive(Debug, Clone)]
 pub struct StepPlan {
     /// What it is called in the output.
     pub title: String,
-    /// What it runs.
-    pub command: CommandPlan,
+    /// What it does.
+    pub action: StepAction,
+    /// Where it does it.
+    pub directory: PathBuf,
     /// When it is left out.
     pub skip: Vec<Skip>,
     /// Whether the next steps run although it failed.
     pub continue_on_error: bool,
     /// The pause before it, unless it is the first.
     pub delay: Duration,
+}
+
+/// What a step does.
+#[derive(Clone)]
+pub enum StepAction {
+    /// Runs a command.
+    Command(CommandPlan),
+    /// Asks the server something. It is told the operation it is asked for; an error means that the step failed.
+    Answer(Arc<AnswerStep>),
+}
+
+/// A question to the server.
+pub type AnswerStep = dyn Fn(OperationId) -> Answered + Send + Sync;
+/// Its answer, some time.
+pub type Answered = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
+
+impl fmt::Debug for StepAction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepAction::Command(command) => command.fmt(formatter),
+            StepAction::Answer(_) => formatter.write_str("a question to the server"),
+        }
+    }
 }
 
 /// When a step is left out, by a path below its working directory.
@@ -75,14 +113,19 @@ pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
         }
         let heading = format!("== step {number} of {count}: {}", step.title);
         let scope = &run.hosts.policy().scope;
-        let directory = &step.command.working_directory;
+        let directory = &step.directory;
         let mut reasons = step.skip.iter();
         if let Some(reason) = reasons.find_map(|skip| skip.reason(scope, directory)) {
             say(run, &format!("{heading}: skipped, {reason}")).await;
             continue;
         }
+        let at = format!("step {number} of {count}: {}", step.title);
+        run.store.at_step(&run.operation, at);
         say(run, &heading).await;
-        last = run.command(&step.command).await;
+        last = match &step.action {
+            StepAction::Command(command) => run.command(command).await,
+            StepAction::Answer(question) => answer(run, question.as_ref()).await,
+        };
         if last.state == OperationState::Completed {
             continue;
         }
@@ -101,6 +144,22 @@ pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
     }
     last.exit_code = Some(0);
     last
+}
+
+/// Asks the server; what it says is output like any other.
+async fn answer(run: &Run, question: &AnswerStep) -> Ending {
+    run.store.running(&run.operation);
+    let answer = tokio::select! {
+        biased;
+        reason = run.operation.cancelled() => return cancelled(reason),
+        answer = question(run.operation.id().clone()) => answer,
+    };
+    let (state, text) = match answer {
+        Ok(text) => (OperationState::Completed, text),
+        Err(text) => (OperationState::Failed, text),
+    };
+    say(run, &text).await;
+    Ending::of(state, None)
 }
 
 /// Adds a line of our own to the output.

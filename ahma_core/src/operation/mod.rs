@@ -10,4 +10,4 @@ mod store;
 
 pub use id::OperationId;
 pub use record::{Ending, OperationRecord, OperationState};
-pub use store::{NewOperation, Operation, OperationStore, Retention, StoreFull};
+pub use store::{NewOperation, NotTaken, Operation, OperationStore, Retention};

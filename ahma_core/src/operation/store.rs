@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -44,10 +44,19 @@ pub struct NewOperation {
     pub output_limit: Option<u64>,
 }
 
-/// No more operations can be taken now.
+/// Why an operation is not taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0} operations are running or waiting already")]
-pub struct StoreFull(pub usize);
+pub enum NotTaken {
+    /// There are too many.
+    #[error(
+        "{0} operations are running or waiting already; wait for some of them with `await`, or stop one with \
+         `cancel`"
+    )]
+    Full(usize),
+    /// Nothing is taken in any more.
+    #[error("the server is stopping")]
+    Stopping,
+}
 
 /// One operation. Its output is written by the executor; its state only by the store.
 #[derive(Debug)]
@@ -58,6 +67,7 @@ pub struct Operation {
     tool: String,
     working_directory: PathBuf,
     created: Instant,
+    created_at: SystemTime,
     /// What the command writes.
     pub output: Output,
     stage: watch::Sender<Stage>,
@@ -70,6 +80,10 @@ struct Stage {
     state: OperationState,
     ending: Option<Ending>,
     ended: Option<Instant>,
+    /// When this was written down.
+    since: SystemTime,
+    /// What it is at, where it does several things.
+    step: Option<String>,
 }
 
 impl Operation {
@@ -86,6 +100,21 @@ impl Operation {
     /// Where its command runs.
     pub fn working_directory(&self) -> &PathBuf {
         &self.working_directory
+    }
+
+    /// When it was taken in.
+    pub fn created_at(&self) -> SystemTime {
+        self.created_at
+    }
+
+    /// When its state changed last.
+    pub fn changed_at(&self) -> SystemTime {
+        self.stage.borrow().since
+    }
+
+    /// What it is at, where it does several things.
+    pub fn step(&self) -> Option<String> {
+        self.stage.borrow().step.clone()
     }
 
     /// Where it stands.
@@ -172,6 +201,7 @@ struct Operations {
     next: u64,
     /// Ended ones, in the order of their end.
     ended: VecDeque<OperationId>,
+    is_closed: bool,
 }
 
 impl OperationStore {
@@ -184,13 +214,21 @@ impl OperationStore {
         }
     }
 
+    /// How long ended operations are remembered at most.
+    pub fn longest_memory(&self) -> Duration {
+        self.retention.age
+    }
+
     /// Takes a new operation in, queued.
-    pub fn begin(&self, new: NewOperation) -> Result<Arc<Operation>, StoreFull> {
+    pub fn begin(&self, new: NewOperation) -> Result<Arc<Operation>, NotTaken> {
         let mut operations = self.lock();
         self.forget_old(&mut operations);
         let unfinished = operations.by_id.len() - operations.ended.len();
         if unfinished >= self.retention.unfinished {
-            return Err(StoreFull(unfinished));
+            return Err(NotTaken::Full(unfinished));
+        }
+        if operations.is_closed {
+            return Err(NotTaken::Stopping);
         }
         operations.next += 1;
         let spools = match new.output_limit {
@@ -203,11 +241,14 @@ impl OperationStore {
             tool: new.tool,
             working_directory: new.working_directory,
             created: Instant::now(),
+            created_at: SystemTime::now(),
             output: Output::new(spools),
             stage: watch::Sender::new(Stage {
                 state: OperationState::Queued,
                 ending: None,
                 ended: None,
+                since: SystemTime::now(),
+                step: None,
             }),
             stop: watch::Sender::new(None),
         });
@@ -226,19 +267,26 @@ impl OperationStore {
             let changes = stage.state == OperationState::Queued;
             if changes {
                 stage.state = OperationState::Running;
+                stage.since = SystemTime::now();
             }
             changes
         });
     }
 
-    /// Notes how an operation ended. The first ending counts.
-    pub fn end(&self, operation: &Operation, ending: Ending) {
+    /// Notes what an operation is at.
+    pub fn at_step(&self, operation: &Operation, step: String) {
+        operation.stage.send_modify(|stage| stage.step = Some(step));
+    }
+
+    /// Notes how an operation ended. The first ending counts; whether this was it.
+    pub fn end(&self, operation: &Operation, ending: Ending) -> bool {
         let mut operations = self.lock();
         let changed = operation.stage.send_if_modified(|stage| {
             let changes = stage.ending.is_none();
             if changes {
                 stage.state = ending.state;
                 stage.ended = Some(Instant::now());
+                stage.since = SystemTime::now();
                 stage.ending = Some(ending);
             }
             changes
@@ -248,6 +296,12 @@ impl OperationStore {
             operations.ended.push_back(operation.id.clone());
             self.forget_old(&mut operations);
         }
+        changed
+    }
+
+    /// Takes nothing in any more.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
     }
 
     /// The operation of that name, if it is remembered.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use super::budget::SpoolBudget;
 use super::capture::{Capture, Rendered};
@@ -43,6 +43,8 @@ pub struct Output {
     spool: OnceCell<Arc<Spool>>,
     place: SpoolPlace,
     last_written: Mutex<Instant>,
+    /// Bytes written, for those who wait for more.
+    written: watch::Sender<u64>,
 }
 
 /// How much was written.
@@ -62,6 +64,7 @@ impl Output {
             spool: OnceCell::new(),
             place,
             last_written: Mutex::new(Instant::now()),
+            written: watch::Sender::new(0),
         }
     }
 
@@ -76,6 +79,7 @@ impl Output {
                 .last_written
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            self.written.send_replace(capture.bytes());
             if capture.is_whole() {
                 return Ok(());
             }
@@ -106,6 +110,11 @@ impl Output {
         if let Some(spool) = self.spool.get() {
             self.place.budget.finished(spool);
         }
+    }
+
+    /// Tells when more is written.
+    pub fn growth(&self) -> watch::Receiver<u64> {
+        self.written.subscribe()
     }
 
     /// How much was written so far.

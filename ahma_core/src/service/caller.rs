@@ -1,11 +1,12 @@
-//! Who made a call, and how they hear of what happens after its answer.
+//! Who made a call, and how they hear of what happens.
 //!
-//! The end of an operation that goes on in the background is pushed to clients of the older lifecycle, once
+//! While a call that carries a token is open, they are told what the command last wrote. The end of an
+//! operation that goes on in the background is pushed to clients of the older lifecycle, once
 //! as progress and once as a message, because several drop progress that comes after the answer. The
-//! newer lifecycle has no place for either.
+//! newer lifecycle has no place for either; its clients can have a task instead.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rmcp::RoleServer;
 use rmcp::model::{CustomNotification, ProgressToken, ProtocolVersion, ServerNotification};
@@ -14,13 +15,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::ServiceState;
+use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use crate::operation::Operation;
 
 /// The maker of a call.
 pub(super) struct Caller {
+    /// What the program calls itself.
+    pub(super) client: Arc<str>,
     /// They do not want the answer any more.
     pub(super) cancelled: CancellationToken,
+    /// They can follow what goes on in the background as a task.
+    pub(super) takes_tasks: bool,
+    live: Option<LiveProgress>,
     listener: Option<Listener>,
 }
 
@@ -29,6 +36,8 @@ pub(super) struct Caller {
 struct Listener {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
+    /// How often they were told of progress.
+    told: Arc<AtomicU32>,
     wants_messages: Arc<AtomicBool>,
 }
 
@@ -37,17 +46,50 @@ impl Caller {
         context: &RequestContext<RoleServer>,
         wants_messages: &Arc<AtomicBool>,
     ) -> Self {
-        let newer = ProtocolVersion::V_2026_07_28;
-        let version = context.protocol_version();
-        let is_older = version.is_some_and(|version| version.as_str() < newer.as_str());
-        let listener = is_older.then(|| Listener {
-            peer: context.peer.clone(),
-            token: context.meta.get_progress_token(),
-            wants_messages: Arc::clone(wants_messages),
-        });
+        let is_newer = is_newer(context);
+        let token = context.meta.get_progress_token();
+        let capabilities = context.client_capabilities();
+        let told = Arc::<AtomicU32>::default();
         Caller {
+            client: context.client_info().map_or("unknown".into(), |client| {
+                format!("{} {}", client.name, client.version).into()
+            }),
             cancelled: context.ct.clone(),
-            listener,
+            takes_tasks: is_newer && capabilities.is_some_and(|it| it.supports_tasks()),
+            live: token.clone().map(|token| LiveProgress {
+                peer: context.peer.clone(),
+                told: Arc::clone(&told),
+                token,
+            }),
+            listener: (!is_newer).then(|| Listener {
+                peer: context.peer.clone(),
+                token,
+                told,
+                wants_messages: Arc::clone(wants_messages),
+            }),
+        }
+    }
+
+    /// Nobody hears anything.
+    pub(super) fn nobody() -> Self {
+        Caller {
+            client: "".into(),
+            cancelled: CancellationToken::new(),
+            takes_tasks: false,
+            live: None,
+            listener: None,
+        }
+    }
+
+    /// Waits, and tells them meanwhile what operations write. Nothing is told after the wait has ended.
+    pub(super) async fn told_meanwhile<T>(
+        &self,
+        operations: &[Arc<Operation>],
+        wait: impl Future<Output = T>,
+    ) -> T {
+        match &self.live {
+            Some(live) => live.tell_meanwhile(operations, wait).await,
+            None => wait.await,
         }
     }
 
@@ -63,6 +105,13 @@ impl Caller {
     }
 }
 
+/// Whether a request belongs to the lifecycle of 2026-07-28 or later.
+pub(super) fn is_newer(context: &RequestContext<RoleServer>) -> bool {
+    let first = ProtocolVersion::V_2026_07_28;
+    let version = context.protocol_version();
+    version.is_some_and(|version| version.as_str() >= first.as_str())
+}
+
 impl Listener {
     async fn tell(&self, operation: &Operation, state: &ServiceState) {
         let record = operation.record();
@@ -73,8 +122,9 @@ impl Listener {
             Some(token) => json!(token),
             None => json!(operation.id()),
         };
+        let last = self.told.load(Ordering::Relaxed) + 1;
         let progress = json!({
-            "progressToken": token, "progress": 1, "total": 1, "message": text, "_meta": meta
+            "progressToken": token, "progress": last, "total": last, "message": text, "_meta": meta
         });
         self.send("notifications/progress", progress).await;
         if self.wants_messages.load(Ordering::Relaxed) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::Input;
-use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResponse, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 use super::arguments::{ExecutionMode, MetaArguments, read};
@@ -44,7 +44,7 @@ pub(super) async fn call(
     leaf: &LeafSpec,
     arguments: Map<String, Value>,
     caller: &Caller,
-) -> Result<CallToolResult, String> {
+) -> Result<CallToolResponse, String> {
     if let Action::Sequence(sequence) = &leaf.action {
         return sequence::call(state, leaf, sequence, arguments, caller).await;
     }
@@ -90,7 +90,8 @@ pub(super) async fn plan(
     let command = build(leaf, &given, surroundings).map_err(describe_faults)?;
     let mut environment = state.environment.clone();
     for (name, value) in &leaf.env {
-        environment.insert(name.into(), value.into());
+        environment.retain(|(known, _)| known != name.as_str());
+        environment.push((name.into(), value.into()));
     }
     let declared = leaf
         .timeout_seconds
@@ -99,7 +100,7 @@ pub(super) async fn plan(
     Ok(CommandPlan {
         tool: leaf.name.clone(),
         arguments: command.words,
-        environment: environment.into_iter().collect(),
+        environment,
         working_directory,
         input: command
             .input

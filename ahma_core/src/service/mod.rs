@@ -16,24 +16,27 @@ mod caller;
 mod calls;
 mod denial;
 mod leaf;
+mod operations;
+mod progress;
 mod respond;
 mod sequence;
 mod server_info;
+mod tasks;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorCode,
-    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscriptionFilter, Tool,
+    SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
@@ -41,7 +44,8 @@ use tokio::sync::watch;
 
 use self::arguments::ExecutionMode;
 use self::caller::Caller;
-use crate::executor::{Executor, HostKeeper};
+use crate::config::BUILT_IN_TOOLS;
+use crate::executor::{Executor, HostKeeper, QuietCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
 /// What every call needs.
@@ -51,7 +55,7 @@ pub struct ServiceState {
     /// The sandbox they run in.
     pub hosts: Arc<HostKeeper>,
     /// Variables every command starts with.
-    pub environment: BTreeMap<OsString, OsString>,
+    pub environment: Vec<(OsString, OsString)>,
     /// The shell of `sandboxed_shell`.
     pub shell: PathBuf,
     /// Deadline of a command unless the call says otherwise.
@@ -59,7 +63,11 @@ pub struct ServiceState {
     /// Whether the operator switched the sandbox off.
     pub sandbox_is_off: bool,
     /// When the server started.
-    pub started: Instant,
+    pub started: SystemTime,
+    /// Answers the server's own questions.
+    pub questions: QuietCommands,
+    /// What the operator should know, such as a log that cannot be written.
+    pub warnings: Vec<String>,
     /// The declared tools.
     pub registry: Arc<Registry>,
     /// Whether every call waits for its command.
@@ -69,6 +77,11 @@ pub struct ServiceState {
 }
 
 impl ServiceState {
+    /// How many built-in tools there are.
+    fn built_in_count(&self) -> usize {
+        BUILT_IN_TOOLS.len() - usize::from(self.no_shell)
+    }
+
     /// How a call relates to its command: the operator decides before the caller, who decides before the
     /// tool.
     fn mode(&self, asked: Option<ExecutionMode>, usual: ExecutionMode) -> ExecutionMode {
@@ -167,11 +180,20 @@ fn not_offered<T>(method: &'static str) -> Result<T, ErrorData> {
     Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
 }
 
+/// Tasks are offered to clients of the newer lifecycle; the SDK looks at capabilities only.
+fn offered_to(context: &RequestContext<RoleServer>, method: &'static str) -> Result<(), ErrorData> {
+    match caller::is_newer(context) {
+        true => Ok(()),
+        false => not_offered(method),
+    }
+}
+
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_tasks()
             .build();
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
@@ -189,7 +211,7 @@ impl ServerHandler for AhmaService {
         });
     }
 
-    /// Messages exist in the older lifecycle only.
+    /// Messages exist in the older lifecycle only, tasks in the newer one.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -198,6 +220,7 @@ impl ServerHandler for AhmaService {
         context.peer.set_peer_info(request.clone());
         let mut answer = self.negotiate_initialize(&request)?;
         answer.capabilities.logging = Some(JsonObject::new());
+        answer.capabilities.extensions = None;
         Ok(answer)
     }
 
@@ -292,8 +315,33 @@ impl ServerHandler for AhmaService {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let caller = Caller::of(&context, &self.wants_messages);
-        calls::call(&self.state, &request.name, arguments, &caller)
-            .await
-            .map(Into::into)
+        calls::call(&self.state, &request.name, arguments, &caller).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        offered_to(&context, "tasks/get")?;
+        tasks::get(&self.state, &request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        offered_to(&context, "tasks/update")?;
+        tasks::update(&self.state, &request.task_id)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        offered_to(&context, "tasks/cancel")?;
+        tasks::cancel(&self.state, &request.task_id)
     }
 }

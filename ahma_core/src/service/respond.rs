@@ -19,6 +19,17 @@ pub(super) fn text(message: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(message.into())])
 }
 
+/// The text of a result; an error when the result is one.
+pub(super) fn text_of(result: &CallToolResult) -> Result<String, String> {
+    let texts = result.content.iter().filter_map(|block| block.as_text());
+    let text: Vec<&str> = texts.map(|text| text.text.as_str()).collect();
+    let text = text.join("\n");
+    match result.is_error {
+        Some(true) => Err(text),
+        _ => Ok(text),
+    }
+}
+
 /// The answer to a call whose command goes on in the background.
 pub(super) fn started(operation: &Operation) -> CallToolResult {
     let id = operation.id();

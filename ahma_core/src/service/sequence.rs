@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::CallToolResult;
+use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value, json};
 
-use super::ServiceState;
 use super::arguments::{ExecutionMode, MetaArguments, read};
 use super::caller::Caller;
-use super::calls::{describe_faults, follow, plan_shell, read_shell, working_directory};
-use super::leaf;
-use crate::config::{Action, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments};
-use crate::executor::{SequencePlan, Skip, StepPlan};
+use super::calls::{self, describe_faults, follow, plan_shell, read_shell, working_directory};
+use super::{ServiceState, leaf, respond};
+use crate::config::{
+    Action, BUILT_IN_TOOLS, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments,
+};
+use crate::executor::{SequencePlan, Skip, StepAction, StepPlan};
 use crate::registry::ToolSnapshot;
 
 /// Steps of a sequence and of those it calls, together.
@@ -25,7 +26,7 @@ pub(super) async fn call(
     sequence: &Sequence,
     arguments: Map<String, Value>,
     caller: &Caller,
-) -> Result<CallToolResult, String> {
+) -> Result<CallToolResponse, String> {
     let faults = check_arguments(leaf, &arguments);
     if !faults.is_empty() {
         return Err(describe_faults(faults));
@@ -58,7 +59,7 @@ pub(super) async fn call(
 }
 
 struct Planning<'s> {
-    state: &'s ServiceState,
+    state: &'s Arc<ServiceState>,
     tools: Arc<ToolSnapshot>,
     steps: Vec<StepPlan>,
 }
@@ -70,6 +71,19 @@ impl Planning<'_> {
         for step in &sequence.steps {
             if self.steps.len() >= MOST_STEPS {
                 return Err(format!("the sequence has more than {MOST_STEPS} steps"));
+            }
+            let title = title(step);
+            let delay = Duration::from_millis(sequence.step_delay_ms.into());
+            if is_answer(&step.target) {
+                self.steps.push(StepPlan {
+                    action: answer(self.state, step),
+                    directory: directory.into(),
+                    skip: skip(step),
+                    continue_on_error: step.continue_on_error,
+                    title,
+                    delay,
+                });
+                continue;
             }
             // It applies to every step without its own.
             let mut arguments = step.args.clone();
@@ -86,23 +100,47 @@ impl Planning<'_> {
             }
             let command = match target {
                 Some(leaf) => leaf::plan(self.state, &leaf, arguments).await,
-                None if step.target == "sandboxed_shell" => {
+                None if step.target == "sandboxed_shell" && !self.state.no_shell => {
                     let arguments = read_shell(&step.target, arguments)?;
                     plan_shell(self.state, arguments).await
                 }
-                None => Err("it is not offered to sequences, or not available now".to_owned()),
+                None => Err("it is not available now".to_owned()),
             };
             let command = command.map_err(|why| format!("the step `{}`: {why}", step.target))?;
             self.steps.push(StepPlan {
-                title: title(step),
-                command,
+                directory: command.working_directory.clone(),
+                action: StepAction::Command(command),
                 skip: skip(step),
                 continue_on_error: step.continue_on_error,
-                delay: Duration::from_millis(sequence.step_delay_ms.into()),
+                title,
+                delay,
             });
         }
         Ok(())
     }
+}
+
+/// Whether a target is a built-in tool that runs no command.
+fn is_answer(target: &str) -> bool {
+    target != "sandboxed_shell" && BUILT_IN_TOOLS.contains(&target)
+}
+
+fn answer(state: &Arc<ServiceState>, step: &StepSpec) -> StepAction {
+    let (state, target) = (Arc::clone(state), step.target.clone());
+    let arguments = step.args.clone();
+    StepAction::Answer(Arc::new(move |operation| {
+        let (state, target) = (Arc::clone(&state), target.clone());
+        let arguments = arguments.clone();
+        Box::pin(async move {
+            let caller = Caller::nobody();
+            let answer = calls::answer(&state, &target, arguments, &caller, Some(&operation));
+            match answer.await {
+                Some(Ok(result)) => respond::text_of(&result),
+                Some(Err(why)) => Err(why),
+                None => Err(format!("there is no tool `{target}`")),
+            }
+        })
+    }))
 }
 
 fn title(step: &StepSpec) -> String {

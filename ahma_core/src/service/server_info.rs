@@ -1,83 +1,129 @@
 //! What `get_server_info` tells.
 
-use std::time::Instant;
+use std::time::SystemTime;
 
-use ahma_sandbox::Network;
+use ahma_sandbox::{Network, SandboxReport};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
 use super::{ServiceState, respond};
-use crate::config::Narrowing;
+use crate::audit::timestamp;
 use crate::operation::OperationState;
+use crate::project;
+use crate::registry::ToolSnapshot;
 
 pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, String> {
-    let report = state
-        .hosts
-        .report()
-        .await
-        .map_err(|error| error.to_string())?;
-    let policy = state.hosts.policy();
-    let operations = state.executor.store().newest_first();
-    let count = |wanted| {
-        operations
-            .iter()
-            .filter(|operation| operation.state() == wanted)
-            .count()
-    };
-    let host = state
-        .hosts
-        .host(&Narrowing::default())
-        .await
-        .map_err(|error| error.to_string())?;
+    let report = state.hosts.report().await;
+    let report = report.map_err(|error| error.to_string())?;
     let tools = state.registry.current();
-    let unavailable: Vec<Value> = tools
-        .unavailable()
-        .iter()
+    let uptime = SystemTime::now().duration_since(state.started);
+    Ok(respond::document(json!({
+        "server": {
+            "name": "ahma_mcp",
+            "version": env!("CARGO_PKG_VERSION"),
+            "transport": "stdio",
+            "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
+            "pid": std::process::id(),
+            "started_at": timestamp(state.started),
+        },
+        "project": project::discover(&state.questions).await,
+        "capabilities": {
+            "tools_available": tools.leaves().len() + state.built_in_count(),
+            "shell": !state.no_shell,
+            "execution_modes": if state.always_sync { json!(["sync"]) } else { json!(["async", "sync", "auto"]) },
+        },
+        "sandbox": sandbox(state, &report).await,
+        "tools": described(&tools),
+        "downstream": [],
+        "operations": operations(state),
+        "sessions": 1,
+        "processes": processes().await,
+    })))
+}
+
+async fn sandbox(state: &ServiceState, report: &SandboxReport) -> Value {
+    let policy = state.hosts.policy();
+    let layers = report.layers.iter();
+    let layers: Vec<Value> = layers
+        .map(|layer| {
+            let mut told = json!({ "name": layer.layer, "enforced": layer.enforced });
+            if let Some(gap) = &layer.gap {
+                told["gap"] = json!(gap);
+            }
+            told
+        })
+        .collect();
+    let hosts = state.hosts.alive().await;
+    let warm_shells: usize = hosts.iter().map(|host| host.warm_shells()).sum();
+    let mut warnings = state.warnings.clone();
+    if state.sandbox_is_off {
+        warnings.push("the sandbox is switched off".to_owned());
+    }
+    json!({
+        "enforced": !state.sandbox_is_off,
+        "backend": report.backend,
+        "kernel_abi": report.landlock_abi,
+        "layers": layers,
+        "scope": policy.scope,
+        "grants": { "read": policy.read, "write": policy.write },
+        "protected": report.protected,
+        "seeded_caches": report.seeded,
+        "network": policy.network == Network::On,
+        "hosts": hosts.iter().map(|host| host.pid()).collect::<Vec<_>>(),
+        "warm_shells": warm_shells,
+        "warnings": warnings,
+    })
+}
+
+fn described(tools: &ToolSnapshot) -> Value {
+    let unavailable = tools.unavailable().iter();
+    let unavailable: Vec<Value> = unavailable
         .map(|it| json!({ "name": it.name, "install_instructions": it.install_instructions }))
         .collect();
-    let rejected: Vec<Value> = tools
-        .rejected()
-        .iter()
+    let rejected = tools.rejected().iter();
+    let rejected: Vec<Value> = rejected
         .map(|file| {
             let faults = file.faults.iter();
             let faults = faults.map(|it| format!("{}:{}: {}", it.line, it.column, it.message));
             json!({ "file": file.path, "faults": faults.collect::<Vec<_>>() })
         })
         .collect();
-    let layers: Vec<Value> = report
-        .layers
-        .iter()
-        .map(|layer| json!({ "name": layer.layer, "enforced": layer.enforced, "gap": layer.gap }))
-        .collect();
-    Ok(respond::document(json!({
-        "server": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "transport": "stdio",
-            "uptime_seconds": Instant::now().duration_since(state.started).as_secs(),
-            "pid": std::process::id(),
-        },
-        "sandbox": {
-            "enforced": !state.sandbox_is_off,
-            "backend": report.backend,
-            "kernel_abi": report.landlock_abi,
-            "layers": layers,
-            "scope": policy.scope,
-            "grants": { "read": policy.read, "write": policy.write },
-            "protected": report.protected,
-            "seeded_caches": report.seeded,
-            "network": policy.network == Network::On,
-            "hosts": [host.pid()],
-            "warm_shells": host.warm_shells(),
-        },
-        "tools": {
-            "loaded": tools.leaves().len(),
-            "disabled": tools.disabled(),
-            "unavailable": unavailable,
-            "rejected": rejected,
-        },
-        "operations": {
-            "running": count(OperationState::Running),
-            "queued": count(OperationState::Queued),
-        },
-    })))
+    json!({
+        "loaded": tools.leaves().len(),
+        "disabled": tools.disabled(),
+        "unavailable": unavailable,
+        "rejected": rejected,
+    })
+}
+
+fn operations(state: &ServiceState) -> Value {
+    let all = state.executor.store().newest_first();
+    let count = |wanted| all.iter().filter(|it| it.state() == wanted).count();
+    json!({
+        "running": count(OperationState::Running),
+        "queued": count(OperationState::Queued),
+    })
+}
+
+/// Processes of this server: itself, its sandbox hosts, and what runs in them. Unknown where the system
+/// does not tell.
+async fn processes() -> Option<usize> {
+    let mut waiting = vec![std::process::id()];
+    let mut count = 0;
+    while let Some(pid) = waiting.pop() {
+        count += 1;
+        let mut threads = tokio::fs::read_dir(format!("/proc/{pid}/task")).await.ok();
+        while let Some(tasks) = &mut threads
+            && let Ok(Some(thread)) = tasks.next_entry().await
+        {
+            let children = tokio::fs::read_to_string(thread.path().join("children")).await;
+            let children = children.ok()?;
+            waiting.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|it| it.parse::<u32>().ok()),
+            );
+        }
+    }
+    Some(count)
 }

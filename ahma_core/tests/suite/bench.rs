@@ -58,7 +58,7 @@ impl Bench {
             deadline: Duration::from_secs_f64(seconds),
             narrowing: Narrowing::default(),
         };
-        self.executor.start(plan).unwrap()
+        self.executor.start(plan, &"test".into()).unwrap()
     }
 
     pub(crate) async fn run(&self, script: &str) -> Arc<Operation> {

@@ -35,7 +35,7 @@ async fn run(bench: &Bench, narrowing: Narrowing, script: &str) -> Arc<Operation
         deadline: Duration::from_secs(30),
         narrowing,
     };
-    let operation = bench.executor.start(plan).unwrap();
+    let operation = bench.executor.start(plan, &"test".into()).unwrap();
     patiently(operation.ended()).await;
     operation
 }

@@ -56,7 +56,7 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         deadline: Duration::from_secs(5),
         narrowing: Narrowing::default(),
     };
-    let operation = bench.executor.start(plan.clone()).unwrap();
+    let operation = bench.executor.start(plan.clone(), &"test".into()).unwrap();
     let ending = patiently(operation.ended()).await;
     assert_eq!(
         (ending.state, ending.exit_code),
@@ -68,7 +68,7 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         "{explanation}"
     );
     plan.working_directory = "/no/such/directory".into();
-    let operation = bench.executor.start(plan).unwrap();
+    let operation = bench.executor.start(plan, &"test".into()).unwrap();
     let explanation = patiently(operation.ended()).await.explanation.unwrap();
     assert!(
         explanation.contains("the working directory cannot be entered"),
@@ -293,7 +293,10 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         deadline: Duration::from_secs(30),
         narrowing: Narrowing::default(),
     };
-    let operation = bench.executor.start(plan(&bench.scope)).unwrap();
+    let operation = bench
+        .executor
+        .start(plan(&bench.scope), &"test".into())
+        .unwrap();
     patiently(operation.ended()).await;
     let length = content.len() as u64;
     let page = PageRequest::From {

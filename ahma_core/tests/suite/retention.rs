@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::operation::{
-    Ending, NewOperation, Operation, OperationState, OperationStore, Retention, StoreFull,
+    Ending, NewOperation, NotTaken, Operation, OperationState, OperationStore, Retention,
 };
 use ahma_core::output::SpoolPlace;
 
@@ -78,7 +78,7 @@ async fn only_so_many_unfinished_operations_are_taken() {
         working_directory: "/".into(),
         output_limit: None,
     };
-    assert_eq!(store.begin(new.clone()).unwrap_err(), StoreFull(3));
+    assert_eq!(store.begin(new.clone()).unwrap_err(), NotTaken::Full(3));
     end(&store, &taken[1]);
     assert!(store.begin(new).is_ok());
 }

@@ -60,7 +60,9 @@ fn the_stateless_lifecycle_needs_no_handshake() {
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     let capabilities = &found["result"]["capabilities"];
-    assert_eq!(*capabilities, json!({ "tools": { "listChanged": true } }));
+    let tasks = json!({ "io.modelcontextprotocol/tasks": {} });
+    let offered = json!({ "extensions": tasks, "tools": { "listChanged": true } });
+    assert_eq!(*capabilities, offered);
     let listed = client.request("tools/list", &modern(json!({})));
     assert_eq!(listed["result"]["tools"][0]["name"], "sandboxed_shell");
     let call = json!({

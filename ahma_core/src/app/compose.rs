@@ -1,0 +1,183 @@
+//! The life of a server, from its settings to its last process. Every other file is one of its parts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ahma_sandbox::{allow_many_descriptors, protect_this_process};
+use rmcp::ServiceExt as _;
+use rmcp::service::ServerInitializeError;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::args::Args;
+use super::confinement::Confinement;
+use super::failure::Failure;
+use super::logging::Logging;
+use super::reload::{self, Reload};
+use super::settings::Settings;
+use super::signals::{StopSignals, reload_on_hangup};
+use crate::config::AvailabilityCheck;
+use crate::executor::{AvailabilityJudge, Executor, QuietCommands};
+use crate::operation::OperationStore;
+use crate::output::{SpoolBudget, SpoolPlace};
+use crate::registry::{Registry, ToolSnapshot};
+use crate::service::{AhmaService, ServiceState};
+use crate::stdio::{LineTransport, StandardStreams};
+
+/// How long answers that are on their way are waited for when every command has ended.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+/// The exit code when a second signal ends the server at once.
+const EXIT_AT_ONCE: i32 = 1;
+
+/// Serves one client on stdin and stdout until it goes or a signal comes.
+pub(super) fn run(args: &Args) -> ExitCode {
+    match live(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn live(args: &Args) -> Result<(), Failure> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
+    let settings = Settings::resolve(args, &environment, &directory)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let logging = Logging::start(&settings.log);
+
+    allow_many_descriptors();
+    protect_this_process()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
+    let served = runtime.block_on(serve(settings, environment, logging));
+    // A thread may still wait for something slow; nobody waits for it.
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(
+    settings: Settings,
+    environment: BTreeMap<OsString, OsString>,
+    mut logging: Logging,
+) -> Result<(), Failure> {
+    let started = SystemTime::now();
+    let mut signals = StopSignals::listen()?;
+    let audit = logging.audit_log(&settings.audit, &settings.log);
+    let audit = audit.map_err(Failure::Usage)?;
+
+    let reload = Reload::of(&settings);
+    let tools = reload.read(&ToolSnapshot::default());
+    let tools = tools.map_err(Failure::Usage)?;
+    let confinement = Confinement::establish(&settings, &environment).await?;
+    let Confinement { hosts, .. } = &confinement;
+    if settings.sandbox_is_off {
+        warn_loudly("the sandbox is switched off; commands can do what you can do");
+    }
+
+    let questions = QuietCommands::new(Arc::clone(hosts), confinement.environment.clone());
+    let judge = AvailabilityJudge::new(questions.clone());
+    let registry = Arc::new(Registry::new(known_at_once(tools, &judge).await));
+    let are_safe = reload::are_safe(&settings.tools, hosts.policy(), &confinement.report);
+    reload_on_hangup(Arc::clone(&reload.asked))?;
+    let reloading = tokio::spawn(reload.keep_current(Arc::clone(&registry), are_safe, judge));
+
+    let spools = SpoolPlace::new(
+        confinement.session.path(),
+        Arc::new(SpoolBudget::new(settings.spool_bytes)),
+    );
+    let store = Arc::new(OperationStore::new(settings.retention, spools));
+    let mut executor = Executor::new(Arc::clone(hosts), store, settings.at_once);
+    if let Some(audit) = audit {
+        executor = executor.with_audit_log(audit);
+    }
+    let state = Arc::new(ServiceState {
+        executor,
+        hosts: Arc::clone(hosts),
+        environment: confinement.environment.clone(),
+        shell: confinement.shell.clone(),
+        default_deadline: settings.deadline,
+        sandbox_is_off: settings.sandbox_is_off,
+        started,
+        questions,
+        warnings: logging.warnings.clone(),
+        registry,
+        always_sync: settings.always_sync,
+        no_shell: settings.no_shell,
+    });
+
+    let (streams, _modes) = StandardStreams::of_this_process()?;
+    let mut client = Client::serve(AhmaService::new(Arc::clone(&state)), streams);
+    tracing::info!(scope = %settings.scope.display(), "serving on stdio");
+    let served = tokio::select! {
+        ended = &mut client.served => ended.unwrap_or(Ok(())),
+        () = client.gone.cancelled() => Ok(()),
+        () = signals.next() => Ok(()),
+    };
+
+    tracing::info!("stopping");
+    tokio::spawn(async move {
+        signals.next().await;
+        std::process::exit(EXIT_AT_ONCE);
+    });
+    reloading.abort();
+    state.executor.shut_down("the server stops").await;
+    client.finish().await;
+    served
+}
+
+/// The conversation with the client.
+struct Client {
+    served: JoinHandle<Result<(), Failure>>,
+    /// The client has closed its end.
+    gone: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl Client {
+    fn serve(service: AhmaService, streams: StandardStreams) -> Self {
+        let (gone, stop) = (CancellationToken::new(), CancellationToken::new());
+        let transport = LineTransport::new(streams, gone.clone());
+        let stopped = stop.clone();
+        let served = tokio::spawn(async move {
+            match service.serve_with_ct(transport, stopped).await {
+                Ok(running) => {
+                    let _ = running.waiting().await;
+                    Ok(())
+                }
+                // Clients look whether a server starts, and go.
+                Err(
+                    ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled,
+                ) => Ok(()),
+                Err(error) => Err(Failure::Other(format!(
+                    "the client did not begin correctly: {error}"
+                ))),
+            }
+        });
+        Client { served, gone, stop }
+    }
+
+    /// Lets the last answers pass: those of commands that have just been ended.
+    async fn finish(self) {
+        self.stop.cancel();
+        let _ = tokio::time::timeout(LAST_ANSWERS, self.served).await;
+    }
+}
+
+/// The tools with what can be known of them before anyone asks, because no command has to run for it.
+async fn known_at_once(tools: ToolSnapshot, judge: &AvailabilityJudge) -> ToolSnapshot {
+    let mut checks = tools.checks();
+    checks.retain(|check| matches!(check, AvailabilityCheck::OnPath(_)));
+    tools.judged(judge.judge(checks).await.into_iter().collect())
+}
+
+fn warn_loudly(warning: &str) {
+    use std::io::Write as _;
+
+    tracing::warn!("{warning}");
+    let _ = writeln!(io::stderr(), "warning: {warning}");
+}

@@ -1,0 +1,132 @@
+//! What commands run in: a private place, a policy, an environment, and the hosts that enforce it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ahma_sandbox::{
+    Layer, Sandbox, SandboxPolicy, SandboxReport, SessionDirectory, command_environment,
+};
+
+use super::failure::Failure;
+use super::settings::Settings;
+use super::{identity, toolchains};
+use crate::config::Narrowing;
+use crate::executor::{HostKeeper, WarmShells};
+
+/// This program, even when the file it was started from has been replaced or removed meanwhile.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Everything commands need to run confined.
+pub(super) struct Confinement {
+    pub(super) hosts: Arc<HostKeeper>,
+    /// What the first host enforces.
+    pub(super) report: SandboxReport,
+    /// Variables every command starts with.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// The shell of scripts.
+    pub(super) shell: PathBuf,
+    /// Removed with everything in it when this is dropped.
+    pub(super) session: SessionDirectory,
+}
+
+impl Confinement {
+    /// Gets everything ready and starts the first host: without a sandbox nothing is served.
+    pub(super) async fn establish(
+        settings: &Settings,
+        environment: &BTreeMap<OsString, OsString>,
+    ) -> Result<Self, Failure> {
+        let base = private_base(settings, environment).ok_or_else(no_private_base)?;
+        let _ = SessionDirectory::sweep(&base);
+        let session = SessionDirectory::create(&base)?;
+        let mut policy = policy(settings, session.path());
+        let mut writable = policy.write.clone();
+        writable.push(policy.scope.clone());
+        let toolchains = toolchains::find(environment, &policy.home(), &writable);
+        for toolchain in &toolchains {
+            policy.read.extend(toolchain.read.clone());
+            policy.seeds.extend(toolchain.seeds.clone());
+        }
+        identity::write(environment, &policy.home())?;
+        let sandbox = Sandbox::new(THIS_PROGRAM)?;
+        let mut variables = command_environment(&policy, environment, &settings.pass_env);
+        for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
+            variables.entry(name).or_insert(value);
+        }
+        let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
+        let shell = shell();
+        let warm = WarmShells {
+            count: settings.warm_shells,
+            shell: shell.clone().into(),
+            environment: variables.clone(),
+        };
+        let hosts = Arc::new(HostKeeper::new(sandbox, policy).with_warm_shells(warm));
+        let first = hosts.host(&Narrowing::default()).await;
+        let report = first.map_err(Failure::NoSandbox)?.report().clone();
+        Ok(Confinement {
+            hosts,
+            report,
+            environment: variables,
+            shell,
+            session,
+        })
+    }
+}
+
+/// Where private directories can be: out of reach of commands.
+fn private_base(
+    settings: &Settings,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Option<PathBuf> {
+    let runtime = environment
+        .get(OsStr::new("XDG_RUNTIME_DIR"))
+        .map(PathBuf::from);
+    let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
+    let candidates = [std::env::temp_dir()]
+        .into_iter()
+        .chain(runtime)
+        .chain(usual);
+    let granted: Vec<&PathBuf> = settings.write.iter().chain([&settings.scope]).collect();
+    // An operator who grants everything has said so.
+    let everything = granted.iter().any(|path| path.parent().is_none());
+    let in_reach = |base: &PathBuf| granted.iter().any(|path| base.starts_with(path));
+    candidates
+        .filter_map(|base| base.canonicalize().ok())
+        .find(|base| everything || !in_reach(base))
+}
+
+fn no_private_base() -> Failure {
+    let what = "commands could write to every place for the server's private directories";
+    Failure::Other(format!(
+        "{what}\nhint: set TMPDIR to a directory outside the scope"
+    ))
+}
+
+fn policy(settings: &Settings, session: &Path) -> SandboxPolicy {
+    let mut policy = SandboxPolicy::new(&settings.scope, session);
+    policy.read.clone_from(&settings.read);
+    policy.write.clone_from(&settings.write);
+    policy.network = settings.network;
+    policy.protect.clone_from(&settings.protect);
+    if settings.sandbox_is_off {
+        policy.without = vec![
+            Layer::Landlock,
+            Layer::Seccomp,
+            Layer::Namespaces,
+            Layer::PidNamespace,
+            Layer::Seatbelt,
+        ];
+    }
+    policy
+}
+
+/// `bash` where there is one: scripts are most often written for it.
+fn shell() -> PathBuf {
+    let bash = Path::new("/bin/bash");
+    if bash.exists() {
+        bash.to_owned()
+    } else {
+        PathBuf::from("/bin/sh")
+    }
+}

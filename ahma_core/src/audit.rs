@@ -1,0 +1,115 @@
+//! The audit log: one record per operation, when it has ended.
+//!
+//! For whoever answers for what agents do on a machine: when, which client, what ran, where, and how it
+//! ended. It never holds output. A record is one line of JSON.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use crate::executor::Work;
+use crate::executor::command_line::Word;
+use crate::operation::{Operation, OperationId, OperationState};
+
+/// A longer word of a command line is cut.
+const LONGEST_WORD: usize = 1024;
+/// Words of one operation that are written down.
+const MOST_WORDS: usize = 256;
+
+/// Where records go.
+pub struct AuditLog {
+    writer: Mutex<Box<dyn Write + Send>>,
+}
+
+/// What is known when an operation begins.
+#[derive(Debug, Clone)]
+pub struct Beginning {
+    client: Arc<str>,
+    argv: Vec<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Record<'r> {
+    time: String,
+    client: &'r str,
+    operation_id: &'r OperationId,
+    tool: &'r str,
+    /// A command line per step.
+    argv: &'r [Vec<String>],
+    directory: &'r str,
+    state: OperationState,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    duration_ms: u64,
+}
+
+impl AuditLog {
+    /// Writes a line per record.
+    pub fn new(writer: impl Write + Send + 'static) -> Self {
+        AuditLog {
+            writer: Mutex::new(Box::new(writer)),
+        }
+    }
+
+    /// Writes down an operation that has ended.
+    pub fn write(&self, beginning: &Beginning, operation: &Operation) {
+        let about = operation.record();
+        let record = Record {
+            time: timestamp(operation.created_at()),
+            client: &beginning.client,
+            operation_id: &about.operation_id,
+            tool: &about.tool,
+            argv: &beginning.argv,
+            directory: &about.working_directory,
+            state: about.state,
+            exit_code: about.exit_code,
+            signal: about.signal,
+            duration_ms: about.duration_ms,
+        };
+        if let Ok(mut line) = serde_json::to_vec(&record) {
+            line.push(b'\n');
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = writer.write_all(&line) {
+                tracing::error!(%error, "a record of the audit log could not be written");
+            }
+        }
+    }
+}
+
+impl Beginning {
+    /// For work that a client has asked for.
+    pub fn of(work: &Work, client: &Arc<str>) -> Self {
+        let mut left = MOST_WORDS;
+        let mut words = |arguments: &[Word]| -> Vec<String> {
+            let taken = arguments.iter().take(left);
+            let taken: Vec<String> = taken.map(word).collect();
+            left -= taken.len();
+            taken
+        };
+        let argv = match work {
+            Work::One(plan) => vec![words(&plan.arguments)],
+            Work::Several(plan) => plan.commands().map(|it| words(&it.arguments)).collect(),
+        };
+        Beginning {
+            client: Arc::clone(client),
+            argv,
+        }
+    }
+}
+
+fn word(word: &Word) -> String {
+    let text = word.text();
+    if text.len() <= LONGEST_WORD {
+        return text.to_owned();
+    }
+    let cut = text.floor_char_boundary(LONGEST_WORD);
+    format!("{}… ({} bytes)", &text[..cut], text.len())
+}
+
+/// A moment as programs and people read it.
+pub(crate) fn timestamp(moment: SystemTime) -> String {
+    let moment = chrono::DateTime::<chrono::Utc>::from(moment);
+    moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}

@@ -1,0 +1,177 @@
+//! What is known of the project that the server works on.
+//!
+//! Git is asked, confined like any command: the project's own settings can make it run programs. A project
+//! that is no repository, or a Git that does not answer soon, leaves the name of the directory.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::timeout;
+
+use crate::executor::QuietCommands;
+
+/// Git has this long.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Nothing that a repository could have set is started by what is asked.
+const HARMLESS: [&str; 5] = [
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+];
+const SHORT: usize = 7;
+
+/// A project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Project {
+    /// The name of the repository, else of the directory.
+    pub name: String,
+    /// Its directory.
+    pub root: String,
+    /// Where its repository stands.
+    pub git: Option<GitState>,
+}
+
+/// Where a repository stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GitState {
+    /// Where it comes from, without passwords.
+    pub remote: Option<String>,
+    /// The branch; none when a commit is checked out.
+    pub branch: Option<String>,
+    /// The commit; none before the first.
+    pub commit: Option<String>,
+    /// Its beginning.
+    pub commit_short: Option<String>,
+    /// Whether files differ from it.
+    pub status: WorkingTree,
+}
+
+/// Whether there is something to commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkingTree {
+    /// There is not.
+    Clean,
+    /// There is.
+    Dirty,
+}
+
+/// Finds out about the project in the scope of these commands.
+pub async fn discover(commands: &QuietCommands) -> Project {
+    let root = commands.scope();
+    let git = timeout(PATIENCE, git(commands)).await.ok().flatten();
+    let remote = git.as_ref().and_then(|git| git.remote.as_deref());
+    Project {
+        name: remote
+            .and_then(name_in)
+            .unwrap_or_else(|| directory_name(root)),
+        root: root.to_string_lossy().into_owned(),
+        git,
+    }
+}
+
+async fn git(commands: &QuietCommands) -> Option<GitState> {
+    let status = ["status", "--porcelain=v2", "--branch"];
+    let state = ask(commands, &status).await?;
+    let remote = ask(commands, &["config", "--get", "remote.origin.url"]).await;
+    let mut git = read_status(&state);
+    git.remote = remote.map(|url| without_password(url.trim()));
+    Some(git)
+}
+
+async fn ask(commands: &QuietCommands, question: &[&str]) -> Option<String> {
+    let words = ["git"].iter().chain(&HARMLESS).chain(question);
+    let answer = commands.run(words.map(Into::into).collect()).await?;
+    (answer.code == 0).then(|| String::from_utf8_lossy(&answer.output).into_owned())
+}
+
+/// Reads what `git status --porcelain=v2 --branch` says.
+fn read_status(text: &str) -> GitState {
+    let header = |name: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| line.strip_prefix("# branch.")?.strip_prefix(name))
+    };
+    let commit = header("oid ").filter(|commit| *commit != "(initial)");
+    let is_dirty = text.lines().any(|line| !line.starts_with('#'));
+    GitState {
+        remote: None,
+        branch: header("head ")
+            .filter(|branch| *branch != "(detached)")
+            .map(str::to_owned),
+        commit: commit.map(str::to_owned),
+        commit_short: commit
+            .and_then(|commit| commit.get(..SHORT))
+            .map(str::to_owned),
+        status: if is_dirty {
+            WorkingTree::Dirty
+        } else {
+            WorkingTree::Clean
+        },
+    }
+}
+
+/// A URL may hold a name and a password, or a token.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    match rest[..host_end].rfind('@') {
+        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+        None => url.to_owned(),
+    }
+}
+
+/// The last part of a URL or path, as `git clone` names the directory.
+fn name_in(remote: &str) -> Option<String> {
+    let last = remote.trim_end_matches('/').rsplit(['/', ':']).next()?;
+    let name = last.strip_suffix(".git").unwrap_or(last);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+fn directory_name(root: &Path) -> String {
+    let name = root.file_name().unwrap_or(root.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_repository_is_read() {
+        let clean = "# branch.oid 0123456789abcdef0123456789abcdef01234567\n# branch.head main\n";
+        let state = read_status(clean);
+        assert_eq!(state.branch.as_deref(), Some("main"));
+        assert_eq!(state.commit_short.as_deref(), Some("0123456"));
+        assert_eq!(state.status, WorkingTree::Clean);
+        let dirty = format!("{clean}? new\n");
+        assert_eq!(read_status(&dirty).status, WorkingTree::Dirty);
+        let new = read_status("# branch.oid (initial)\n# branch.head (detached)\n");
+        assert_eq!((new.commit, new.branch), (None, None));
+    }
+
+    #[test]
+    fn no_password_is_told() {
+        for (url, told) in [
+            ("https://me:secret@host/a/b.git", "https://host/a/b.git"),
+            ("https://token@host", "https://host"),
+            ("https://host/a@b/c", "https://host/a@b/c"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("/srv/b", "/srv/b"),
+        ] {
+            assert_eq!(without_password(url), told);
+        }
+    }
+
+    #[test]
+    fn a_repository_is_called_as_its_clone_would_be() {
+        assert_eq!(name_in("https://host/a/b.git").as_deref(), Some("b"));
+        assert_eq!(name_in("git@host:b.git").as_deref(), Some("b"));
+        assert_eq!(name_in("/srv/b/").as_deref(), Some("b"));
+        assert_eq!(name_in(".git"), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What commands write, while somebody waits for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::future::select_all;
+use rmcp::RoleServer;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::Peer;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::operation::Operation;
+
+/// At most one in this time.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Something is told after this time even when nothing is written: clients give up on calls that are silent.
+const SILENCE: Duration = Duration::from_secs(15);
+/// A longer line is cut.
+const LONGEST_LINE: usize = 500;
+
+/// Progress of one call.
+pub(super) struct LiveProgress {
+    pub(super) peer: Peer<RoleServer>,
+    pub(super) token: ProgressToken,
+    pub(super) told: Arc<AtomicU32>,
+}
+
+impl LiveProgress {
+    /// Waits and tells: at once that the call is in work, then what was last written. What has begun to be
+    /// told is told to its end, because nothing may follow the answer.
+    pub(super) async fn tell_meanwhile<T>(
+        &self,
+        operations: &[Arc<Operation>],
+        wait: impl Future<Output = T>,
+    ) -> T {
+        tokio::pin!(wait);
+        let mut growth: Vec<_> = operations.iter().map(|it| it.output.growth()).collect();
+        self.tell(operations).await;
+        loop {
+            let next = Instant::now() + PAUSE;
+            let due = async {
+                tokio::select! {
+                    () = any_grows(&mut growth) => {}
+                    () = sleep(SILENCE) => {}
+                }
+                sleep_until(next).await;
+            };
+            tokio::select! {
+                biased;
+                outcome = &mut wait => return outcome,
+                () = due => self.tell(operations).await,
+            }
+        }
+    }
+
+    async fn tell(&self, operations: &[Arc<Operation>]) {
+        let number = self.told.fetch_add(1, Ordering::Relaxed);
+        let mut progress = ProgressNotificationParam::new(self.token.clone(), number.into());
+        progress.message = Some(message(operations));
+        // A client that is gone needs no news.
+        let _ = self.peer.notify_progress(progress).await;
+    }
+}
+
+/// Waits until one of them has written more than was seen.
+async fn any_grows(growth: &mut [watch::Receiver<u64>]) {
+    if growth.is_empty() {
+        return std::future::pending().await;
+    }
+    let waiting = growth.iter_mut().map(|it| Box::pin(it.changed()));
+    // Who writes lives as long as the operation.
+    let _ = select_all(waiting).await;
+}
+
+/// What operations are at; of several, the one that wrote last.
+fn message(operations: &[Arc<Operation>]) -> String {
+    let unfinished = operations.iter().filter(|it| !it.state().is_final());
+    let Some(latest) = unfinished.max_by_key(|it| it.output.last_written()) else {
+        return "ended".to_owned();
+    };
+    let mut parts = Vec::new();
+    if operations.len() > 1 {
+        parts.push(latest.id().to_string());
+    }
+    parts.extend(latest.step());
+    let silent = latest.output.last_written().elapsed();
+    match latest.output.last_line() {
+        Some(line) => parts.push(cut(line)),
+        None => parts.push(latest.state().name().to_owned()),
+    }
+    if silent >= SILENCE {
+        parts.push(format!("no output for {} s", silent.as_secs()));
+    }
+    parts.join(" · ")
+}
+
+fn cut(mut line: String) -> String {
+    if line.len() > LONGEST_LINE {
+        line.truncate(line.floor_char_boundary(LONGEST_LINE));
+        line.push('…');
+    }
+    line
+}

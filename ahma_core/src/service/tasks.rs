@@ -1,0 +1,86 @@
+//! Operations as tasks of the 2026-07-28 lifecycle: the same ids, the same truth.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
+use serde_json::{Value, json};
+
+use super::{ServiceState, respond};
+use crate::audit::timestamp;
+use crate::operation::{Operation, OperationState};
+
+/// How often it makes sense to ask.
+const POLL_MS: u64 = 500;
+
+/// The answer to a call whose command goes on in the background.
+pub(super) fn created(operation: &Operation, state: &ServiceState) -> CreateTaskResult {
+    CreateTaskResult::new(task(operation, state))
+}
+
+/// How a task stands.
+pub(super) fn get(state: &ServiceState, id: &str) -> Result<DetailedTask, ErrorData> {
+    let operation = known(state, id)?;
+    let payload = match operation.state() {
+        OperationState::Queued | OperationState::Running => TaskPayload::Working,
+        OperationState::Cancelled => TaskPayload::Cancelled,
+        OperationState::Completed | OperationState::Failed | OperationState::TimedOut => {
+            let result = respond::finished(&operation, state);
+            TaskPayload::Completed {
+                result: object(json!(result)),
+            }
+        }
+        OperationState::Lost => {
+            let why = respond::finished_text(&operation, state);
+            let error = ErrorData::internal_error(why, None);
+            TaskPayload::Failed {
+                error: object(json!(error)),
+            }
+        }
+    };
+    Ok(DetailedTask::new(task(&operation, state), payload))
+}
+
+/// Asks for the end of a task.
+pub(super) fn cancel(state: &ServiceState, id: &str) -> Result<(), ErrorData> {
+    known(state, id)?.cancel("cancelled by the client");
+    Ok(())
+}
+
+/// A task that waits for no answer: what is sent to it is taken and changes nothing, as the specification
+/// says of answers that nobody waits for.
+pub(super) fn update(state: &ServiceState, id: &str) -> Result<(), ErrorData> {
+    known(state, id).map(drop)
+}
+
+fn known(state: &ServiceState, id: &str) -> Result<Arc<Operation>, ErrorData> {
+    let operation = state.executor.store().get(id);
+    operation.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id}"), None))
+}
+
+fn task(operation: &Operation, state: &ServiceState) -> Task {
+    // It is remembered for this long after its end, which is not known before.
+    let memory = state.executor.store().longest_memory();
+    let life = memory + Duration::from_millis(operation.record().duration_ms);
+    let created = timestamp(operation.created_at());
+    let changed = timestamp(operation.changed_at());
+    let mut task = Task::new(
+        operation.id().as_str(),
+        TaskStatus::Working,
+        created,
+        changed,
+    )
+    .with_poll_interval_ms(POLL_MS)
+    .with_ttl_ms(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
+    let line = operation.output.last_line();
+    task.status_message = operation.step().or(line);
+    task
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}

@@ -1,0 +1,183 @@
+//! From lines to messages and back.
+
+use std::io;
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+};
+use serde_json::Value;
+
+use super::Refusal;
+
+/// What a line is.
+pub(super) enum Understood {
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing that needs an answer.
+    Nothing,
+    /// No message.
+    Wrong(Refusal),
+}
+
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Reads a line.
+pub(super) fn understand(line: &[u8]) -> Understood {
+    let line = line.strip_prefix(MARK).unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Understood::Nothing;
+    }
+    match serde_json::from_slice(line) {
+        Ok(message) => Understood::Message(Box::new(message)),
+        Err(_) => explain(line),
+    }
+}
+
+/// What is wrong with a line that is no message.
+fn explain(line: &[u8]) -> Understood {
+    let wrong = |id: Option<RequestId>, error| Understood::Wrong(Refusal { id, error });
+    let value: Value = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(error) => {
+            let why = format!("this line is not JSON: {error}");
+            return wrong(None, ErrorData::parse_error(why, None));
+        }
+    };
+    let invalid = |why: &str| ErrorData::invalid_request(why.to_owned(), None);
+    let Value::Object(message) = value else {
+        let why = match value {
+            Value::Array(_) => "batches are not taken; send each message on a line of its own",
+            _ => "a message is a JSON object",
+        };
+        return wrong(None, invalid(why));
+    };
+    // What is no request gets no answer: one to a wrong answer would never end.
+    let has_id = message.get("id").is_some_and(|id| !id.is_null());
+    if !has_id && message.get("method").is_some_and(Value::is_string) {
+        return Understood::Nothing;
+    }
+    if message.contains_key("result") || message.contains_key("error") {
+        return Understood::Nothing;
+    }
+    let id = message.get("id").cloned();
+    let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+    let why = match (message.get("jsonrpc"), message.get("method")) {
+        (Some(Value::String(version)), Some(Value::String(method))) if version == "2.0" => {
+            if id.is_none() {
+                invalid("`id` must be a text or a whole number")
+            } else {
+                let why = format!("the parameters of {method} are not what it takes");
+                ErrorData::invalid_params(why, None)
+            }
+        }
+        (Some(Value::String(version)), _) if version == "2.0" => {
+            invalid("`method` must be the name of a method")
+        }
+        _ => invalid("`jsonrpc` must be \"2.0\""),
+    };
+    wrong(id, why)
+}
+
+/// The line of a message.
+pub(super) fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Whether a request begins the conversation; before that, the SDK takes only requests.
+pub(super) fn begins_conversation(request: &ClientRequest) -> bool {
+    !matches!(
+        request,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
+    )
+}
+
+/// The request that a message cancels.
+pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ClientJsonRpcMessage::Notification(message) => match &message.notification {
+            ClientNotification::CancelledNotification(it) => it.params.request_id.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The same for these ids.
+pub(super) fn cancelling(
+    message: &ClientJsonRpcMessage,
+    ids: Vec<RequestId>,
+) -> Vec<ClientJsonRpcMessage> {
+    let reason = match message {
+        ClientJsonRpcMessage::Notification(message) => match &message.notification {
+            ClientNotification::CancelledNotification(it) => it.params.reason.clone(),
+            _ => None,
+        },
+        _ => None,
+    };
+    let messages = ids.into_iter().map(|id| {
+        let params = CancelledNotificationParam::new(Some(id), reason.clone());
+        let notification = CancelledNotification::new(params);
+        ClientJsonRpcMessage::notification(notification.into())
+    });
+    messages.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorCode;
+
+    use super::*;
+
+    fn refusal(line: &str) -> (Option<RequestId>, ErrorCode, String) {
+        match understand(line.as_bytes()) {
+            Understood::Wrong(it) => (it.id, it.error.code, it.error.message.into_owned()),
+            _ => panic!("{line} was not refused"),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_to_who_asked() {
+        let (id, code, why) = refusal("{\"jsonrpc\"");
+        assert_eq!((id, code), (None, ErrorCode::PARSE_ERROR), "{why}");
+        let (id, code, why) = refusal("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]");
+        assert_eq!((id, code), (None, ErrorCode::INVALID_REQUEST));
+        assert!(why.contains("line of its own"), "{why}");
+        let (id, code, _) = refusal("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}");
+        assert_eq!(
+            (id, code),
+            (Some(RequestId::Number(5)), ErrorCode::INVALID_REQUEST)
+        );
+        let (id, code, _) = refusal("{\"id\":5,\"method\":\"ping\"}");
+        assert_eq!(
+            (id, code),
+            (Some(RequestId::Number(5)), ErrorCode::INVALID_REQUEST)
+        );
+        let (id, _, why) = refusal("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}");
+        assert_eq!((id, why.contains("`id`")), (None, true), "{why}");
+        assert!(refusal("17").2.contains("JSON object"));
+    }
+
+    #[test]
+    fn what_asks_for_no_answer_gets_none() {
+        let quiet = [
+            "",
+            "  \r",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}",
+            "{\"jsonrpc\":\"2.0\",\"error\":7}",
+            "{\"jsonrpc\":\"2.0\",\"id\":[],\"result\":7}",
+        ];
+        for line in quiet {
+            let understood = understand(line.as_bytes());
+            assert!(matches!(understood, Understood::Nothing), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_deep_line_is_refused_and_not_followed() {
+        let line = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(refusal(&line).1, ErrorCode::PARSE_ERROR);
+    }
+}

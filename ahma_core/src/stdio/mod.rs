@@ -1,0 +1,188 @@
+//! MCP messages on stdin and stdout, a line each.
+//!
+//! Takes the place of the SDK's own transport, for four reasons. What is no message is answered with what
+//! is wrong with it, and never ends the server. Requests whose ids are equal while both are in work get
+//! each their own answer. The end of the input is told at once, so that commands end before
+//! answers that are still on their way are waited for. And no thread is between the descriptors and the
+//! messages, where the kernel allows that.
+//!
+//! It knows nothing of what messages mean beyond their ids.
+
+mod descriptors;
+mod lines;
+mod messages;
+mod request_ids;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{Mutex, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+pub use self::descriptors::StandardStreams;
+use self::lines::{Line, Lines};
+use self::messages::Understood;
+use self::request_ids::RequestIds;
+
+/// A longer line is refused, not held.
+pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// Requests that are in work at the same time; more are refused.
+pub const MOST_REQUESTS: usize = 10_000;
+/// Refusals that wait for the client to read.
+const MOST_REFUSALS: usize = 64;
+
+type Writer = Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>;
+
+/// One client on a pair of streams.
+pub struct LineTransport {
+    lines: Lines<Box<dyn AsyncRead + Send + Unpin>>,
+    writer: Writer,
+    ids: Arc<Lock<RequestIds>>,
+    /// Messages that came of one line and are not delivered yet.
+    ready: VecDeque<ClientJsonRpcMessage>,
+    /// What to answer to a line that is no message.
+    refusal: Option<Refusal>,
+    refusals: Arc<Semaphore>,
+    /// Whether a request has begun the conversation.
+    has_begun: bool,
+    gone: CancellationToken,
+}
+
+/// Why a line is refused, and which request that answers.
+#[derive(Debug)]
+struct Refusal {
+    id: Option<RequestId>,
+    error: ErrorData,
+}
+
+impl LineTransport {
+    /// Serves the client at the other ends of these streams. `gone` is cancelled when it closes ours.
+    pub fn new(streams: StandardStreams, gone: CancellationToken) -> Self {
+        LineTransport {
+            lines: Lines::new(streams.input, LONGEST_LINE),
+            writer: Arc::new(Mutex::new(streams.output)),
+            ids: Arc::default(),
+            ready: VecDeque::new(),
+            refusal: None,
+            refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
+            has_begun: false,
+            gone,
+        }
+    }
+
+    /// What a line amounts to.
+    fn take(&mut self, line: &[u8]) {
+        match messages::understand(line) {
+            Understood::Message(message) => self.deliver(*message),
+            Understood::Nothing => {}
+            Understood::Wrong(refusal) => self.refusal = Some(refusal),
+        }
+    }
+
+    fn deliver(&mut self, message: ClientJsonRpcMessage) {
+        let mut ids = lock(&self.ids);
+        match message {
+            ClientJsonRpcMessage::Request(mut request) => {
+                self.has_begun |= messages::begins_conversation(&request.request);
+                if ids.in_work() >= MOST_REQUESTS {
+                    let why =
+                        format!("{MOST_REQUESTS} requests are in work already; wait for answers");
+                    self.refusal = Some(Refusal {
+                        id: Some(request.id),
+                        error: ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None),
+                    });
+                    return;
+                }
+                request.id = ids.arrived(request.id);
+                self.ready.push_back(ClientJsonRpcMessage::Request(request));
+            }
+            // Before the conversation there is nothing they could be about, and the SDK would end.
+            _ if !self.has_begun => {}
+            message => {
+                let cancelled = messages::cancels(&message).map(|id| ids.cancelled(id));
+                match cancelled {
+                    Some(inner) => self.ready.extend(messages::cancelling(&message, inner)),
+                    None => self.ready.push_back(message),
+                }
+            }
+        }
+    }
+
+    /// Has the refusal written by a task: a message must not be cut where reading is interrupted.
+    async fn refuse(&mut self) {
+        if self.refusal.is_none() {
+            return;
+        }
+        let permit = Arc::clone(&self.refusals).acquire_owned().await;
+        if let Some(refusal) = self.refusal.take() {
+            let message = ServerJsonRpcMessage::error(refusal.error, refusal.id);
+            let write = write(Arc::clone(&self.writer), messages::line_of(&message));
+            tokio::spawn(async move {
+                // A client that is gone needs no refusal.
+                let _ = write.await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+impl Transport<RoleServer> for LineTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        lock(&self.ids).restore(&mut message);
+        write(Arc::clone(&self.writer), messages::line_of(&message))
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.refuse().await;
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
+            }
+            match self.lines.next().await {
+                Ok(Line::Whole(line)) => self.take(&line),
+                Ok(Line::TooLong) => self.refusal = Some(too_long()),
+                Ok(Line::End) | Err(_) => {
+                    self.gone.cancel();
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.writer.lock().await.shutdown().await
+    }
+}
+
+async fn write(writer: Writer, line: io::Result<Vec<u8>>) -> io::Result<()> {
+    let line = line?;
+    let mut writer = writer.lock().await;
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
+fn too_long() -> Refusal {
+    let why = format!(
+        "a line of more than {} MiB was refused; send less at once",
+        LONGEST_LINE >> 20
+    );
+    Refusal {
+        id: None,
+        error: ErrorData::invalid_request(why, None),
+    }
+}
+
+fn lock(ids: &Lock<RequestIds>) -> MutexGuard<'_, RequestIds> {
+    // Each change of the map is whole.
+    ids.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -114,11 +114,17 @@ impl Workspace {
 
     /// Runs a program here, to its end, without standard input or colours.
     pub fn run(&self, program: &str, args: &[&str]) -> Finished {
+        self.run_with(program, args, &[])
+    }
+
+    /// The same with these variables.
+    pub fn run_with(&self, program: &str, args: &[&str], variables: &[(&str, &str)]) -> Finished {
         let output = Command::new(program)
             .args(args)
             .current_dir(self.path())
             .stdin(Stdio::null())
             .env("NO_COLOR", "1")
+            .envs(variables.iter().copied())
             .output()
             .unwrap_or_else(|error| panic!("{program} cannot be started: {error}"));
         Finished::of(output)

@@ -113,6 +113,25 @@ impl McpProcess {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
+    /// Sends a line, whatever it holds.
+    pub fn send_line(&mut self, line: &[u8]) {
+        let input = self.input.as_mut().expect("the connection is open");
+        let whole = [line, b"\n"].concat();
+        input.write_all(&whole).expect("the server reads");
+    }
+
+    /// Waits for the next answer, whatever it answers.
+    pub fn any_answer(&mut self) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let message = self.next_message(end, 0);
+            if message.get("method").is_none() {
+                return message;
+            }
+            self.notifications.push_back(message);
+        }
+    }
+
     fn write(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("the connection is open");
         writeln!(input, "{message}").expect("the server reads");

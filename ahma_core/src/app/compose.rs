@@ -47,6 +47,7 @@ fn live(args: &Args) -> Result<(), Failure> {
     let settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let logging = Logging::start(&settings.log);
+    tracing::debug!(?settings, "starting");
 
     allow_many_descriptors();
     protect_this_process()?;
@@ -164,7 +165,10 @@ impl Client {
     /// Lets the last answers pass: those of commands that have just been ended.
     async fn finish(self) {
         self.stop.cancel();
-        let _ = tokio::time::timeout(LAST_ANSWERS, self.served).await;
+        // What has told its end already must not be asked again.
+        if !self.served.is_finished() {
+            let _ = tokio::time::timeout(LAST_ANSWERS, self.served).await;
+        }
     }
 }
 

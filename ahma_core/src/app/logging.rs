@@ -8,11 +8,12 @@ use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::batch_writer::{BatchGuard, BatchWriter};
 use super::settings::{AuditSettings, LogSettings};
 use crate::audit::AuditLog;
 
@@ -24,6 +25,7 @@ const AUDIT_LOGS_KEPT: usize = 30;
 /// What must live as long as the server: dropping it writes what is still to be written.
 pub(super) struct Logging {
     guards: Vec<WorkerGuard>,
+    batches: Vec<BatchGuard>,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
 }
@@ -33,6 +35,7 @@ impl Logging {
     pub(super) fn start(settings: &LogSettings) -> Self {
         let mut logging = Logging {
             guards: Vec::new(),
+            batches: Vec::new(),
             warnings: Vec::new(),
         };
         let file = match (settings.to_stderr, &settings.cache) {
@@ -106,10 +109,8 @@ impl Logging {
     }
 
     fn audited(&mut self, writer: impl io::Write + Send + 'static) -> AuditLog {
-        // No record is dropped: who writes faster than the disk waits.
-        let (writer, guard): (NonBlocking, _) =
-            NonBlockingBuilder::default().lossy(false).finish(writer);
-        self.guards.push(guard);
+        let (writer, guard) = BatchWriter::start(writer);
+        self.batches.push(guard);
         AuditLog::new(writer)
     }
 

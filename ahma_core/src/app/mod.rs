@@ -1,6 +1,7 @@
 //! The `ahma_mcp` program: arguments in, one mode run, exit code out.
 
 mod args;
+mod batch_writer;
 mod compose;
 mod confinement;
 mod failure;

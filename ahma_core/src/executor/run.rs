@@ -59,7 +59,7 @@ impl Run {
         if !self.store.end(&self.operation, ending) {
             return;
         }
-        tracing::info!(operation = %self.operation.id(), tool = self.operation.tool(), state, "ended");
+        tracing::debug!(operation = %self.operation.id(), tool = self.operation.tool(), state, "ended");
         if let Some(audited) = &self.audit {
             audited.log.write(&audited.beginning, &self.operation);
         }

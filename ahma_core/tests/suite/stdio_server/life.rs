@@ -1,12 +1,13 @@
 //! Start, settings and end of a server.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use ahma_tests::Workspace;
-use ahma_tests::mcp::McpProcess;
+use ahma_tests::mcp::{CallResult, McpProcess};
 use serde_json::json;
 
-use super::{AHMA_MCP, Served, mark, marked, until};
+use super::{AHMA_MCP, Served, mark, marked, unspoken_to, until};
 
 /// A server on a machine that lacks a kernel feature.
 fn weakened(what: &str, project: &Workspace) -> ahma_tests::Finished {
@@ -108,6 +109,82 @@ fn a_termination_signal_ends_everything() {
     assert!(served.project.run("kill", &["-TERM", &pid]).code == 0);
     assert_eq!(served.client.wait().code(), Some(0));
     assert_eq!(marked(&mark), 0);
+}
+
+/// The SDK alone would wait five seconds for the answer of the call before anything else.
+#[test]
+fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
+    let mut served = Served::new();
+    let mark = mark(7);
+    let call = json!({
+        "name": "sandboxed_shell",
+        "arguments": { "command": format!("touch up; sleep {mark}"), "execution_mode": "sync" }
+    });
+    served.client.send("tools/call", &call);
+    served.until_exists("up");
+    let gone = Instant::now();
+    served.client.close();
+    assert_eq!(served.client.wait().code(), Some(0));
+    assert!(gone.elapsed() < Duration::from_secs(3), "{gone:?}");
+    assert_eq!(marked(&mark), 0);
+}
+
+#[test]
+fn a_signal_ends_stubborn_commands_within_three_seconds() {
+    for signal in ["-TERM", "-INT"] {
+        let mut served = Served::new();
+        let mark = mark(8);
+        served.start(&format!(
+            "trap '' TERM; touch up; sleep {mark}; sleep {mark}"
+        ));
+        served.until_exists("up");
+        let told = Instant::now();
+        let pid = served.client.pid().to_string();
+        served.project.run("kill", &[signal, &pid]);
+        assert_eq!(served.client.wait().code(), Some(0), "{signal}");
+        assert!(told.elapsed() < Duration::from_secs(3), "{signal}");
+        assert_eq!(marked(&mark), 0);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_server_at_once() {
+    let mut served = Served::new();
+    let mark = mark(9);
+    let stubborn = format!("trap 'touch told' TERM; touch up; while :; do sleep {mark}; done");
+    served.start(&stubborn);
+    served.until_exists("up");
+    let pid = served.client.pid().to_string();
+    served.project.run("kill", &["-TERM", &pid]);
+    served.until_exists("told");
+    served.project.run("kill", &["-INT", &pid]);
+    assert_eq!(served.client.wait().code(), Some(1));
+    until(|| marked(&mark) == 0);
+}
+
+#[test]
+fn a_call_that_is_ended_by_a_signal_is_answered() {
+    let mut served = Served::new();
+    let call = json!({
+        "name": "sandboxed_shell",
+        "arguments": { "command": "echo begun; touch up; sleep 60", "execution_mode": "sync" }
+    });
+    let call = served.client.send("tools/call", &call);
+    served.until_exists("up");
+    let pid = served.client.pid().to_string();
+    served.project.run("kill", &["-TERM", &pid]);
+    let result = CallResult::of(&served.client.answer(call));
+    assert!(result.text.contains("begun\n"), "{result:?}");
+    assert!(result.text.contains("the server stops"), "{result:?}");
+    assert_eq!(served.client.wait().code(), Some(0));
+}
+
+#[test]
+fn a_client_that_only_looks_is_left_in_peace() {
+    let project = Workspace::new();
+    let mut client = unspoken_to(&project);
+    client.close();
+    assert_eq!(client.wait().code(), Some(0));
 }
 
 #[test]

@@ -1,26 +1,10 @@
 //! Both lifecycles of MCP on the same stdin and stdout.
 
 use ahma_tests::Workspace;
-use ahma_tests::mcp::{CallResult, McpProcess};
-use serde_json::{Value, json};
+use ahma_tests::mcp::CallResult;
+use serde_json::json;
 
-use super::{AHMA_MCP, Served, mark, marked, until};
-
-/// A server nobody has spoken to yet.
-fn server(project: &Workspace) -> McpProcess {
-    let arguments = ["--sandbox-scope", project.path().to_str().unwrap()];
-    McpProcess::start(AHMA_MCP, &arguments, project.path(), &[])
-}
-
-/// Parameters of a request of 2026-07-28, which says in each who is asking.
-fn modern(mut params: Value) -> Value {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {}
-    });
-    params
-}
+use super::{Served, mark, marked, modern, unspoken_to as server, until};
 
 #[test]
 fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {

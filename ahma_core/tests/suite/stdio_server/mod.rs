@@ -6,10 +6,15 @@ mod confinement;
 mod declared;
 mod life;
 mod lifecycles;
+mod logs;
 mod naughty;
 mod planted;
+mod progress;
 mod reload;
+mod rubbish;
 mod sequences;
+mod server_info;
+mod tasks;
 mod toolchains;
 mod tools;
 
@@ -17,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::{CallResult, McpProcess};
 use ahma_tests::{Workspace, processes_marked};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 
@@ -71,6 +76,31 @@ impl Served {
         let path = self.project.path().join(name);
         until(|| path.exists());
     }
+}
+
+/// A server nobody has spoken to yet.
+fn unspoken_to(project: &Workspace) -> McpProcess {
+    let arguments = ["--sandbox-scope", project.path().to_str().unwrap()];
+    McpProcess::start(AHMA_MCP, &arguments, project.path(), &[])
+}
+
+/// Parameters of a request of 2026-07-28, from a client with these capabilities.
+fn modern_with(mut params: Value, capabilities: &Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    match params.get_mut("_meta").and_then(Value::as_object_mut) {
+        Some(given) => given.extend(meta.as_object().unwrap().clone()),
+        None => params["_meta"] = meta,
+    }
+    params
+}
+
+/// The same without any.
+fn modern(params: Value) -> Value {
+    modern_with(params, &json!({}))
 }
 
 fn until(mut done: impl FnMut() -> bool) {

@@ -180,3 +180,50 @@ fn there_is_a_pause_between_two_steps() {
     };
     assert!(second - first >= 200, "{first} and {second}");
 }
+
+#[test]
+fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "all", "description": "Waits.", "command": "sequence", "step_delay_ms": 0,
+        "sequence": [
+            { "tool": "await", "args": { "timeout_seconds": 60 } },
+            { "tool": "status", "args": { "state": "completed" } },
+            { "tool": "sandboxed_shell", "args": { "command": "echo last" } }
+        ]
+    });
+    project.write(".ahma/tools/all.json", tool.to_string());
+    let wrong = json!({
+        "name": "wrong", "description": "Fails.", "command": "sequence", "step_delay_ms": 0,
+        "sequence": [
+            { "tool": "cancel", "args": { "operation_id": "op_nothing" } },
+            { "tool": "sandboxed_shell", "args": { "command": "echo never" } }
+        ]
+    });
+    project.write(".ahma/tools/wrong.json", wrong.to_string());
+    let mut served = Served::of(project, &[]);
+    let earlier = served.start("while ! test -e go; do sleep 0.02; done; echo earlier");
+    let call = json!({ "name": "all", "arguments": { "execution_mode": "sync" } });
+    let call = served.client.send("tools/call", &call);
+    served.project.write("go", "");
+    let result = CallResult::of(&served.client.answer(call));
+    assert!(!result.is_error, "{}", result.text);
+    let text = &result.text;
+    assert!(text.contains("step 1 of 3: await\nearlier\n"), "{text}");
+    let listed = format!("[{earlier} completed, exit code 0");
+    assert_eq!(text.matches(&listed).count(), 2, "{text}");
+    assert!(
+        text.contains("step 3 of 3: sandboxed_shell\nlast\n"),
+        "{text}"
+    );
+
+    let call = json!({ "execution_mode": "sync" });
+    let result = served.client.call("wrong", &call);
+    assert!(result.is_error);
+    assert!(
+        result.text.contains("there is no operation op_nothing"),
+        "{}",
+        result.text
+    );
+    assert!(!result.text.contains("never"), "{}", result.text);
+}

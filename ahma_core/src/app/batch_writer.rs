@@ -1,0 +1,80 @@
+//! Writes lines in the background, many at once.
+//!
+//! A line costs its writer next to nothing: the thread that writes is woken by the first one and takes
+//! along what came in the meantime. None is lost: who is much faster than the disk waits for it.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Lines that wait; more have to.
+const MOST_WAITING: usize = 10_000;
+/// How long lines are collected.
+const COLLECTING: Duration = Duration::from_millis(50);
+
+/// Takes lines.
+pub(super) struct BatchWriter {
+    lines: SyncSender<Vec<u8>>,
+}
+
+/// Dropping it waits until everything is written; the writer must be gone by then.
+pub(super) struct BatchGuard {
+    thread: Option<JoinHandle<()>>,
+    stop: SyncSender<Vec<u8>>,
+}
+
+impl BatchWriter {
+    pub(super) fn start(writer: impl Write + Send + 'static) -> (Self, BatchGuard) {
+        let (lines, received) = sync_channel(MOST_WAITING);
+        let stop = lines.clone();
+        let thread = thread::spawn(move || write_all(writer, &received));
+        let guard = BatchGuard {
+            thread: Some(thread),
+            stop,
+        };
+        (BatchWriter { lines }, guard)
+    }
+}
+
+impl Write for BatchWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        self.lines.send(line.to_vec()).map_err(gone)?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An empty line means the end.
+fn write_all(mut writer: impl Write, lines: &Receiver<Vec<u8>>) {
+    while let Ok(first) = lines.recv() {
+        let mut is_last = first.is_empty();
+        if !is_last {
+            thread::sleep(COLLECTING);
+        }
+        let mut batch = first;
+        for line in lines.try_iter() {
+            is_last |= line.is_empty();
+            batch.extend(line);
+        }
+        if let Err(error) = writer.write_all(&batch).and_then(|()| writer.flush()) {
+            tracing::error!(%error, "records of the audit log could not be written");
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+impl Drop for BatchGuard {
+    fn drop(&mut self) {
+        let _ = self.stop.send(Vec::new());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The log and the audit log.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use ahma_tests::Workspace;
+use serde_json::{Value, json};
+
+use super::{AHMA_MCP, Served};
+
+/// The one file in the server's cache whose name ends so.
+fn file(cache: &Path, ending: &str) -> PathBuf {
+    let entries = fs::read_dir(cache.join("ahma_mcp")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut fitting: Vec<PathBuf> = paths
+        .filter(|path| path.to_str().unwrap().ends_with(ending))
+        .collect();
+    assert_eq!(fitting.len(), 1, "{fitting:?}");
+    fitting.remove(0)
+}
+
+fn records(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn every_operation_is_recorded_with_who_what_where_and_how_it_ended() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "say", "description": "Says.", "command": "echo",
+        "positional_args": [{ "name": "text", "type": "string" }]
+    });
+    project.write(".ahma/tools/say.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
+    let id = served.sync("echo secret output; exit 3").operation_id();
+    let call = json!({ "text": "hello", "execution_mode": "sync" });
+    served.client.call("say", &call);
+    served.client.close();
+    assert_eq!(served.client.wait().code(), Some(0));
+
+    let log = file(served.client.cache(), "audit.jsonl");
+    let records = records(&log);
+    assert_eq!(records.len(), 2, "{records:?}");
+    let first = &records[0];
+    assert_eq!(first["operation_id"], json!(id));
+    assert_eq!(first["client"], "test 1");
+    assert_eq!(first["tool"], "sandboxed_shell");
+    assert_eq!(first["argv"][0][3], "echo secret output; exit 3");
+    assert_eq!(first["state"], "failed");
+    assert_eq!(first["exit_code"], 3);
+    let scope = served.project.path().canonicalize().unwrap();
+    assert_eq!(first["directory"], json!(scope));
+    assert!(first["duration_ms"].is_u64());
+    assert!(first["time"].as_str().unwrap().ends_with('Z'));
+    assert_eq!(records[1]["argv"], json!([["echo", "hello"]]));
+    let mode = fs::metadata(log.parent().unwrap())
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o077, 0, "nobody else reads it");
+}
+
+#[test]
+fn the_operator_decides_where_records_go() {
+    let elsewhere = Workspace::new();
+    let path = elsewhere.path().join("audit");
+    let mut served = Served::with(&["--audit-log", path.to_str().unwrap()], &[]);
+    served.sync("true");
+    served.client.close();
+    served.client.wait();
+    assert_eq!(records(&path).len(), 1);
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "nobody else reads it");
+
+    let mut served = Served::with(&["--audit-log", "off"], &[]);
+    served.sync("true");
+    served.client.close();
+    served.client.wait();
+    let left = fs::read_dir(served.client.cache().join("ahma_mcp")).unwrap();
+    let names: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 1, "only the log: {names:?}");
+
+    let refused = served.project.run(AHMA_MCP, &["--audit-log", "inside"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused
+            .stderr
+            .contains("commands could write the audit log")
+    );
+    let refused = served
+        .project
+        .run(AHMA_MCP, &["--audit-log", "/no/such/directory/file"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("cannot be written"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn the_log_is_a_file_without_colours_and_names_rejected_files() {
+    let project = Workspace::new();
+    project.write(".ahma/tools/broken.json", "{ \"name\": 7 }");
+    let mut served = Served::of(project, &[]);
+    served.sync("echo not in the log");
+    served.client.close();
+    served.client.wait();
+    let text = fs::read_to_string(file(served.client.cache(), ".log")).unwrap();
+    assert!(text.contains("rejected: "), "{text}");
+    assert!(text.contains("broken.json:1:"), "{text}");
+    assert!(text.contains("serving on stdio"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(!text.contains("not in the log"), "{text}");
+}
+
+#[test]
+fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
+    let workspace = Workspace::new();
+    let (cache, private) = (Workspace::new(), Workspace::new());
+    let serve = |arguments: &[&str], cache: &Path, variables: &[(&str, &str)]| {
+        let mut environment = vec![
+            ("XDG_CACHE_HOME", cache.to_str().unwrap()),
+            ("TMPDIR", private.path().to_str().unwrap()),
+        ];
+        environment.extend(variables);
+        let finished = workspace.run_with(AHMA_MCP, arguments, &environment);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        assert_eq!(finished.stdout, "");
+        finished.stderr
+    };
+    let logged = serve(&["--log-to-stderr"], cache.path(), &[]);
+    assert!(logged.contains("serving on stdio"), "{logged}");
+    assert!(!logged.contains("DEBUG"), "{logged}");
+    let debug = serve(&["--log-to-stderr", "--debug"], cache.path(), &[]);
+    assert!(debug.contains("DEBUG"), "{debug}");
+    let variable = [("RUST_LOG", "error")];
+    assert_eq!(serve(&["--log-to-stderr"], cache.path(), &variable), "");
+    assert_eq!(serve(&[], cache.path(), &[]), "", "usually nothing");
+
+    let file = cache.write("file", "");
+    let warned = serve(&[], &file, &[]);
+    assert!(warned.contains("there is no log file in"), "{warned}");
+    assert!(warned.contains("serving on stdio"), "{warned}");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_by_the_server_itself() {
+    let cache = Workspace::new();
+    let file = cache.write("file", "");
+    let variables = [("XDG_CACHE_HOME", file.to_str().unwrap())];
+    let mut served = Served::with(&[], &variables);
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let warnings = info["sandbox"]["warnings"].to_string();
+    assert!(warnings.contains("there is no log file in"), "{warnings}");
+    assert!(warnings.contains("there is no audit log in"), "{warnings}");
+}

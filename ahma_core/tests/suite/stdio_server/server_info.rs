@@ -1,0 +1,94 @@
+//! What the server tells about itself and the project.
+
+use ahma_tests::Workspace;
+use serde_json::{Value, json};
+
+use super::Served;
+
+fn info(served: &mut Served) -> Value {
+    served.client.call("get_server_info", &json!({})).structured
+}
+
+fn git(project: &Workspace, arguments: &[&str]) {
+    let identity = ["-c", "user.name=T", "-c", "user.email=t@example.invalid"];
+    let done = project.run("git", &[&identity, arguments].concat());
+    assert_eq!(done.code, 0, "{}", done.stderr);
+}
+
+#[test]
+fn everything_a_client_needs_to_know_is_told() {
+    let mut served = Served::new();
+    let info = info(&mut served);
+    assert_eq!(info["server"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(info["server"]["transport"], "stdio");
+    assert_eq!(info["server"]["pid"], served.client.pid());
+    assert!(info["server"]["uptime_seconds"].is_u64());
+    assert!(
+        info["server"]["started_at"]
+            .as_str()
+            .unwrap()
+            .ends_with('Z')
+    );
+    let listed = served.client.request("tools/list", &json!({}));
+    let listed = listed["result"]["tools"].as_array().unwrap().len();
+    assert!(info["capabilities"]["tools_available"].as_u64().unwrap() as usize <= listed);
+    assert_eq!(info["sandbox"]["enforced"], true);
+    assert!(info["sandbox"]["layers"].as_array().unwrap().len() >= 4);
+    assert_eq!(info["sandbox"]["warnings"], json!([]));
+    assert_eq!(info["downstream"], json!([]));
+    assert_eq!(info["sessions"], 1);
+    assert!(info["processes"].as_u64().unwrap() >= 2, "{info}");
+    assert_eq!(info["operations"], json!({ "running": 0, "queued": 0 }));
+}
+
+#[test]
+fn a_directory_without_a_repository_has_its_own_name() {
+    let mut served = Served::new();
+    let project = info(&mut served)["project"].clone();
+    let root = served.project.path().canonicalize().unwrap();
+    let name = root.file_name().unwrap().to_str().unwrap();
+    assert_eq!(project, json!({ "name": name, "root": root, "git": null }));
+}
+
+#[test]
+fn a_repository_is_told_about_without_its_password() {
+    let project = Workspace::new();
+    git(&project, &["init", "-q", "-b", "trunk"]);
+    let url = "https://me:secret@example.invalid/team/widget.git";
+    git(&project, &["remote", "add", "origin", url]);
+    project.write("file", "content\n");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "one"]);
+    let mut served = Served::of(project, &[]);
+    let clean = info(&mut served)["project"].clone();
+    assert_eq!(clean["name"], "widget", "{clean}");
+    let told = &clean["git"];
+    assert_eq!(told["remote"], "https://example.invalid/team/widget.git");
+    assert_eq!(told["branch"], "trunk");
+    assert_eq!(told["status"], "clean");
+    let commit = told["commit"].as_str().unwrap();
+    assert_eq!(commit.len(), 40);
+    assert!(commit.starts_with(told["commit_short"].as_str().unwrap()));
+    served.project.write("file", "other\n");
+    assert_eq!(info(&mut served)["project"]["git"]["status"], "dirty");
+}
+
+/// What a repository can make Git run does not run outside the sandbox, and does not keep the answer.
+#[test]
+fn a_repository_cannot_make_the_question_run_its_programs() {
+    let project = Workspace::new();
+    git(&project, &["init", "-q"]);
+    project.write("file", "content\n");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "one"]);
+    let mark = project.path().join("ran");
+    let program = format!("touch {}", mark.display());
+    git(&project, &["config", "core.fsmonitor", &program]);
+    let mut served = Served::of(project, &[]);
+    let told = info(&mut served)["project"].clone();
+    assert!(told["git"].is_object(), "{told}");
+    assert!(!mark.exists());
+    // As a control: Git on its own does run it.
+    served.project.run("git", &["status"]);
+    assert!(mark.exists());
+}

@@ -95,6 +95,10 @@ impl Sandbox {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the crate that starts processes"
+)]
 async fn try_profile(launcher: &PathBuf, profile: &SeatbeltProfile) -> Result<(), StartError> {
     let failed = |detail: String| StartError::Setup(SetupFailure::new(SetupStep::Seatbelt, detail));
     let output = Command::new(launcher)

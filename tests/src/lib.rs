@@ -27,6 +27,15 @@ pub fn repository() -> PathBuf {
         .to_owned()
 }
 
+/// An example of the package under test; `cargo test` builds it with the tests.
+pub fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let built = test.ancestors().nth(2).expect("tests are in `deps`");
+    let program = built.join("examples").join(name);
+    assert!(program.exists(), "{} is missing", program.display());
+    program
+}
+
 /// The fixture files of a kind (`good` or `broken`), sorted by name.
 pub fn fixtures(kind: &str) -> Vec<PathBuf> {
     json_files(&repository().join("tests/fixtures").join(kind))

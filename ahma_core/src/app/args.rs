@@ -118,7 +118,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE|off")]
     pub(super) audit_log: Option<PathBuf>,
 
-    /// Log to stderr. Default: to a file a day in the user's cache directory, of which 7 are kept.
+    /// Log to stderr, in colours unless `NO_COLOR` is set. Default: to a file a day in the user's cache directory, of which 7 are kept.
     #[arg(long)]
     pub(super) log_to_stderr: bool,
 

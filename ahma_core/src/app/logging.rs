@@ -4,7 +4,7 @@
 //! stdout: that belongs to the protocol.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -61,7 +61,7 @@ impl Logging {
                 logging.guards.push(guard);
                 subscribe(writer, filter, false);
             }
-            None => subscribe(io::stderr, filter, io::stderr().is_terminal()),
+            None => subscribe(io::stderr, filter, settings.colours),
         }
         for warning in &logging.warnings {
             tracing::warn!("{warning}; logging to stderr");

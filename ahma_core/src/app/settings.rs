@@ -42,6 +42,8 @@ pub(super) struct Settings {
 pub(super) struct LogSettings {
     /// To stderr instead of a file.
     pub(super) to_stderr: bool,
+    /// In colours there. A file never is.
+    pub(super) colours: bool,
     /// What, in the language of `RUST_LOG`.
     pub(super) filter: String,
     /// The user's cache directory; none when that is not known or commands can write there.
@@ -107,6 +109,7 @@ impl Settings {
             protect,
             log: LogSettings {
                 to_stderr: args.log_to_stderr,
+                colours: args.log_to_stderr && variable("NO_COLOR").is_none_or(|it| it.is_empty()),
                 filter: log_filter(args, variable("RUST_LOG")),
                 cache: cache_directory(environment).filter(|cache| !in_reach(cache, &writable)),
             },

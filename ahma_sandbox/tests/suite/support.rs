@@ -18,19 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that hosts are started from: an example, built with the tests.
 pub(crate) fn host_program() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let program = test
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("examples/confined");
-    assert!(
-        program.exists(),
-        "{} is built by `cargo test`",
-        program.display()
-    );
-    program
+    ahma_tests::example("confined")
 }
 
 /// A sandbox with a scope and, beside it, things that must stay out of reach.

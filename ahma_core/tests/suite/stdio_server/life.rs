@@ -3,21 +3,15 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::{CallResult, McpProcess};
+use ahma_tests::{Workspace, example};
 use serde_json::json;
 
 use super::{AHMA_MCP, Served, mark, marked, unspoken_to, until};
 
 /// A server on a machine that lacks a kernel feature.
 fn weakened(what: &str, project: &Workspace) -> ahma_tests::Finished {
-    let test = std::env::current_exe().unwrap();
-    let helper = test
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("examples/weakened_server");
+    let helper = example("weakened_server");
     project.run(helper.to_str().unwrap(), &[what, AHMA_MCP])
 }
 

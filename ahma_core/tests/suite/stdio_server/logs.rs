@@ -136,6 +136,9 @@ fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
     let logged = serve(&["--log-to-stderr"], cache.path(), &[]);
     assert!(logged.contains("serving on stdio"), "{logged}");
     assert!(!logged.contains("DEBUG"), "{logged}");
+    assert!(!logged.contains('\u{1b}'), "NO_COLOR is set: {logged}");
+    let coloured = serve(&["--log-to-stderr"], cache.path(), &[("NO_COLOR", "")]);
+    assert!(coloured.contains("\u{1b}["), "{coloured}");
     let debug = serve(&["--log-to-stderr", "--debug"], cache.path(), &[]);
     assert!(debug.contains("DEBUG"), "{debug}");
     let variable = [("RUST_LOG", "error")];

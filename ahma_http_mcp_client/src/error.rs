@@ -1,0 +1,88 @@
+//! What can go wrong, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why there is no connection to a server.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Its program cannot be started.
+    #[error("`{program}` cannot be started: {error}")]
+    Start {
+        /// Which program.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// It does not speak MCP, or ended.
+    #[error("the server did not answer as an MCP server does: {what}{stderr}")]
+    Protocol {
+        /// What happened.
+        what: String,
+        /// The end of what it said on stderr, on lines of its own.
+        stderr: String,
+    },
+    /// It did not answer.
+    #[error("the server did not answer within {} seconds{stderr}", .patience.as_secs())]
+    Silent {
+        /// How long was waited.
+        patience: Duration,
+        /// The end of what it said on stderr, on lines of its own.
+        stderr: String,
+    },
+}
+
+impl ConnectError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            ConnectError::Start { .. } => "is the program installed, and on the PATH?",
+            ConnectError::Protocol { .. } => "run the command by hand and look at what it prints",
+            ConnectError::Silent { .. } => "is it an MCP server on stdin and stdout?",
+        }
+    }
+}
+
+/// Why an `mcp.json` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It cannot be read.
+    #[error("{path} cannot be read: {error}", path = .path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{path}:{line}:{column}: {what}", path = .path.display())]
+    Content {
+        /// Which file.
+        path: PathBuf,
+        /// Where in it.
+        line: usize,
+        /// Where in the line.
+        column: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// It has no such server.
+    #[error("{path} has no server `{name}`; it has {known}", path = .path.display())]
+    Unknown {
+        /// Which file.
+        path: PathBuf,
+        /// Which server was asked for.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// Its server cannot be reached by this version.
+    #[error("the server `{name}` of {path} is reached by a URL; only servers with a `command` can be listed", path = .path.display())]
+    ByUrl {
+        /// Which file.
+        path: PathBuf,
+        /// Which server.
+        name: String,
+    },
+}

@@ -1,0 +1,69 @@
+//! The command line of `ahma_list_tools`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+const HELP_END: &str = "\
+Examples:
+  ahma_list_tools -- ahma_mcp --sandbox-scope ~/project
+          starts that server on stdin and stdout, and ends it
+  ahma_list_tools --mcp-config .vscode/mcp.json --server ahma
+          the server of that name in the file
+  ahma_list_tools --format json -- ahma_mcp | jq '.tools[].name'
+          for programs
+
+Exit codes: 0 listed, 1 cannot connect, 2 bad usage";
+
+/// Prints what an MCP server offers.
+#[derive(Debug, Parser)]
+#[command(version, after_help = HELP_END)]
+pub(crate) struct Args {
+    /// An mcp.json with the server.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "server",
+        conflicts_with = "command"
+    )]
+    pub(crate) mcp_config: Option<PathBuf>,
+
+    /// The name of the server in that file.
+    #[arg(long, value_name = "NAME", requires = "mcp_config")]
+    pub(crate) server: Option<String>,
+
+    /// For people, or for programs.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+
+    /// How long each answer is waited for.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
+
+    /// A command that serves MCP on stdin and stdout.
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        required_unless_present = "mcp_config"
+    )]
+    pub(crate) command: Vec<String>,
+}
+
+/// How the tools are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Groups of tools with their arguments.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,55 @@
+"""The server as the Python SDK sees it, in both lifecycles."""
+
+import asyncio
+import sys
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+
+def text(result):
+    return result.content[0].text
+
+
+async def use(mode, server, project):
+    parameters = StdioServerParameters(command=server, args=["--sandbox-scope", project])
+    async with Client(stdio_client(parameters), mode=mode) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert "greet" in names and "sandboxed_shell" in names, names
+
+        greeted = await client.call_tool("greet", {"who": "world"})
+        assert text(greeted).startswith("hello world\n") and not greeted.is_error, greeted
+
+        wrong = await client.call_tool("greet", {"whom": "world"})
+        assert wrong.is_error and "who" in text(wrong), wrong
+
+        heard = []
+
+        async def hear(progress, total, message):
+            heard.append(message)
+
+        script = "for i in 1 2 3; do echo line $i; sleep 0.6; done"
+        arguments = {"command": script, "execution_mode": "sync"}
+        told = await client.call_tool("sandboxed_shell", arguments, progress_callback=hear)
+        assert text(told).startswith("line 1\nline 2\nline 3\n"), told
+        assert any(message and message.startswith("line") for message in heard), heard
+
+        started = await client.call_tool("sandboxed_shell", {"command": "echo later"})
+        assert text(started).startswith("started op_"), started
+        operation = text(started).split()[1]
+        waited = await client.call_tool("await", {"operation_id": operation})
+        assert text(waited).startswith("later\n"), waited
+
+        outside = {"command": "cat /etc/shadow", "execution_mode": "sync"}
+        denied = await client.call_tool("sandboxed_shell", outside)
+        assert denied.is_error, denied
+    print(f"ok: python, {mode}")
+
+
+async def main():
+    server, project = sys.argv[1:]
+    for mode in ["legacy", "auto", "2026-07-28"]:
+        await use(mode, server, project)
+
+
+asyncio.run(main())

@@ -11,6 +11,7 @@ use super::failure::{EXIT_FAILURE, EXIT_USAGE};
 use super::sources::ToolSources;
 use crate::config::{Catalog, Waiting, listed_description, load};
 use crate::registry::fits;
+use crate::service::built_in_tools;
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
@@ -24,7 +25,9 @@ pub(super) fn run(args: &Args) -> ExitCode {
     };
     let catalog = load(sources);
     report_rejected(&catalog);
-    let document = json!({ "tools": listing(&catalog) });
+    let mut tools = built_in(args);
+    tools.extend(listing(&catalog));
+    let document = json!({ "tools": tools });
     match writeln!(io::stdout(), "{document:#}") {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough, as with `| head`.
@@ -44,6 +47,21 @@ fn report_rejected(catalog: &Catalog) {
             }
         }
     }
+}
+
+/// What every server offers, whatever its files say.
+fn built_in(args: &Args) -> Vec<Value> {
+    let tools = built_in_tools(args.no_shell, args.sync).into_iter();
+    tools
+        .map(|tool| {
+            json!({
+                "name": tool.name,
+                "description": tool.description,
+                "inputSchema": tool.input_schema,
+                "source": "(server)",
+            })
+        })
+        .collect()
 }
 
 fn listing(catalog: &Catalog) -> Vec<Value> {

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use crate::config::{BACKGROUND_NOTE, input_schema, shell_arguments};
 
 /// Every built-in tool, in the order it is listed.
-pub(super) fn tools() -> Vec<Tool> {
+pub(super) fn tools(always_sync: bool) -> Vec<Tool> {
     vec![
-        shell(),
+        shell(always_sync),
         tool(
             "await",
+            "Wait for operations",
             "Waits for operations to end and returns their results. Ends by itself after timeout_seconds; the \
              operations go on.",
             &json!({
@@ -37,6 +38,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         tool(
             "status",
+            "List operations",
             "Lists operations, the newest first, without their output.",
             &json!({
                 "type": "object",
@@ -59,6 +61,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         tool(
             "cancel",
+            "Stop an operation",
             "Stops an operation. Answers when no process of it is left.",
             &json!({
                 "type": "object",
@@ -73,6 +76,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         tool(
             "read_output",
+            "Read output",
             "Reads a part of an operation's full output: from an offset, the end, or the lines that match a pattern.",
             &json!({
                 "type": "object",
@@ -90,6 +94,7 @@ pub(super) fn tools() -> Vec<Tool> {
         ),
         tool(
             "get_server_info",
+            "About this server",
             "Tells about this server: version, sandbox with its layers and gaps, tools and rejected tool files, operations.",
             &json!({ "type": "object", "properties": {}, "additionalProperties": false }),
             ToolAnnotations::new().read_only(true),
@@ -98,22 +103,28 @@ pub(super) fn tools() -> Vec<Tool> {
 }
 
 /// Its arguments are those that sequences check their steps against.
-fn shell() -> Tool {
-    let description =
-        format!("Runs a shell script, confined to the sandbox scope. {BACKGROUND_NOTE}");
+fn shell(always_sync: bool) -> Tool {
+    let note = if always_sync { "" } else { BACKGROUND_NOTE };
+    let description = format!("Runs a shell script, confined to the sandbox scope. {note}");
+    let description = description.trim_end().to_owned();
     let schema = input_schema(&shell_arguments());
     let hints = ToolAnnotations::new().destructive(true).open_world(true);
-    Tool::new("sandboxed_shell", description, Arc::new(schema)).with_annotations(hints)
+    let mut tool = Tool::new("sandboxed_shell", description, Arc::new(schema));
+    tool.title = Some("Shell".to_owned());
+    tool.with_annotations(hints)
 }
 
 fn tool(
     name: &'static str,
+    title: &'static str,
     description: &'static str,
     schema: &Value,
     hints: ToolAnnotations,
 ) -> Tool {
     let schema: JsonObject = schema.as_object().cloned().unwrap_or_default();
-    Tool::new(name, description, Arc::new(schema)).with_annotations(hints)
+    let mut tool = Tool::new(name, description, Arc::new(schema));
+    tool.title = Some(title.to_owned());
+    tool.with_annotations(hints)
 }
 
 #[cfg(test)]
@@ -123,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_built_in_tools_are_those_whose_names_are_taken() {
-        let names: Vec<String> = tools()
+        let names: Vec<String> = tools(false)
             .into_iter()
             .map(|tool| tool.name.into_owned())
             .collect();
@@ -132,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_valid_and_closed() {
-        for tool in tools() {
+        for tool in tools(false) {
             let schema = Value::Object((*tool.input_schema).clone());
             assert!(
                 jsonschema::draft202012::meta::is_valid(&schema),

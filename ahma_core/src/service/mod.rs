@@ -48,6 +48,13 @@ use crate::config::BUILT_IN_TOOLS;
 use crate::executor::{Executor, HostKeeper, QuietCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
+/// The tools that every server has, with or without a shell, whose calls wait or not.
+pub fn built_in_tools(no_shell: bool, always_sync: bool) -> Vec<Tool> {
+    let mut tools = built_in::tools(always_sync);
+    tools.retain(|tool| !(no_shell && tool.name == "sandboxed_shell"));
+    tools
+}
+
 /// What every call needs.
 pub struct ServiceState {
     /// Runs commands.
@@ -107,8 +114,7 @@ pub struct AhmaService {
 impl AhmaService {
     /// Serves from shared state.
     pub fn new(state: Arc<ServiceState>) -> Self {
-        let mut built_in = built_in::tools();
-        built_in.retain(|tool| !(state.no_shell && tool.name == "sandboxed_shell"));
+        let built_in = built_in_tools(state.no_shell, state.always_sync);
         AhmaService {
             at_first: state.registry.current(),
             wants_messages: Arc::new(AtomicBool::new(true)),
@@ -142,6 +148,12 @@ impl AhmaService {
                 "Commands are confined by the kernel: they can write below {scope} and to their temporary directory."
             )
         };
+        if self.state.always_sync {
+            return format!(
+                "{confinement} A call that runs a command answers with its result. `read_output` reads output that \
+                 was too long to show."
+            );
+        }
         format!(
             "{confinement} A call that runs a command answers at once with an operation id, and the command goes on in \
              the background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \

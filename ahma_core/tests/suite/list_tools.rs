@@ -8,12 +8,32 @@ const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 const ECHO: &str = r#"{ "name": "say", "description": "Says.", "command": "echo",
                         "positional_args": [{ "name": "what", "type": "string" }] }"#;
 
+/// The tools of files.
+fn declared(document: &Value) -> Vec<&Value> {
+    let tools = document["tools"].as_array().unwrap().iter();
+    tools.filter(|tool| tool["source"] != "(server)").collect()
+}
+
 fn names(document: &Value) -> Vec<&str> {
-    let tools = document["tools"].as_array().unwrap();
-    tools
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect()
+    let tools = declared(document).into_iter();
+    tools.map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_built_in_tools_are_listed_too() {
+    let workspace = Workspace::new();
+    let listed = |arguments: &[&str]| {
+        let all = [&["--mode", "list-tools"], arguments].concat();
+        let finished = workspace.run(AHMA_MCP, &all);
+        let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+        document["tools"].as_array().unwrap().clone()
+    };
+    let tools = listed(&[]);
+    assert_eq!(tools[0]["name"], "sandboxed_shell");
+    assert_eq!(tools[0]["source"], "(server)");
+    assert!(tools.iter().any(|tool| tool["name"] == "read_output"));
+    let tools = listed(&["--no-shell"]);
+    assert!(tools.iter().all(|tool| tool["name"] != "sandboxed_shell"));
 }
 
 #[test]
@@ -40,7 +60,7 @@ fn every_tool_is_listed_with_its_description_parameters_and_source() {
     let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools"]);
     assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
-    let tool = &document["tools"][0];
+    let tool = declared(&document)[0];
     assert_eq!(tool["name"], "say");
     assert!(tool["description"].as_str().unwrap().starts_with("Says."));
     assert_eq!(tool["inputSchema"]["properties"]["what"]["type"], "string");

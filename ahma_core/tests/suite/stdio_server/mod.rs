@@ -6,6 +6,7 @@ mod confinement;
 mod declared;
 mod life;
 mod lifecycles;
+mod listing;
 mod logs;
 mod naughty;
 mod planted;

@@ -1,6 +1,7 @@
 //! Tool files that change while the server runs.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 
 use ahma_tests::Workspace;
 use serde_json::json;
@@ -164,8 +165,34 @@ fn hang_up(served: &Served) {
     assert!(asked.unwrap().success());
 }
 
+/// Changes a file in one of the ways editors and scripts do. All contents of a round have the same size.
+fn change(project: &Workspace, number: usize, round: usize) {
+    let name = format!("tool{number}");
+    let file = format!(".ahma/tools/{name}.json");
+    let content = tool(&name, &format!("round {round}"));
+    match number % 3 {
+        // In two halves, of which the first is no JSON.
+        0 => {
+            let path = project.write(&file, &content[..content.len() / 2]);
+            let mut rest = OpenOptions::new().append(true).open(path).unwrap();
+            rest.write_all(&content.as_bytes()[content.len() / 2..])
+                .unwrap();
+        }
+        // Written beside it, and put in its place.
+        1 => {
+            let beside = project.write(&format!(".ahma/tools/{name}.new"), content);
+            fs::rename(beside, project.path().join(file)).unwrap();
+        }
+        // In place, to the same size.
+        _ => {
+            project.write(&file, content);
+        }
+    }
+}
+
 #[test]
 fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
+    const FILES: usize = 500;
     let mut served = served();
     let ids: Vec<u64> = (0..50)
         .map(|_| {
@@ -174,12 +201,8 @@ fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
         })
         .collect();
     for round in 0..3 {
-        for number in 0..170 {
-            let name = format!("tool{number}");
-            let file = format!(".ahma/tools/{name}.json");
-            served
-                .project
-                .write(&file, tool(&name, &format!("round {round}")));
+        for number in 0..FILES {
+            change(&served.project, number, round);
         }
     }
     let mut others = Vec::new();
@@ -191,6 +214,13 @@ fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with("one\n"), "{answer}");
     }
-    until(|| has(&mut served, "tool169"));
-    until(|| says(&mut served, "tool0", "round 2") && says(&mut served, "tool169", "round 2"));
+    let last = format!("tool{}", FILES - 1);
+    until(|| has(&mut served, &last));
+    for number in [0, 1, 2, FILES - 3, FILES - 2, FILES - 1] {
+        let name = format!("tool{number}");
+        until(|| says(&mut served, &name, "round 2"));
+    }
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["tools"]["rejected"], json!([]), "no half is left");
+    assert_eq!(info["tools"]["loaded"], FILES + 1);
 }

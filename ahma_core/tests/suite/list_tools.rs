@@ -115,7 +115,7 @@ fn without_a_tools_directory_the_tools_of_the_program_are_listed() {
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert!(names(&document).contains(&"git_clone"));
-    let source = document["tools"][0]["source"].as_str().unwrap();
+    let source = declared(&document)[0]["source"].as_str().unwrap();
     assert!(source.starts_with("(built in)/"), "{source}");
 }
 

@@ -15,6 +15,7 @@ mod reload;
 mod rubbish;
 mod sequences;
 mod server_info;
+mod soak;
 mod tasks;
 mod toolchains;
 mod tools;
@@ -110,6 +111,19 @@ fn until(mut done: impl FnMut() -> bool) {
         assert!(Instant::now() < end, "it did not happen");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Memory of a process in kB, by its name in `/proc/PID/status`.
+fn memory_kb(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn open_files(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .unwrap()
+        .count()
 }
 
 fn marked(mark: &str) -> usize {

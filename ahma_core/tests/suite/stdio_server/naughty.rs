@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ahma_tests::mcp::CallResult;
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, processes_marked, until};
+use super::{Served, mark, marked, memory_kb, open_files, processes_marked, until};
 
 /// What a server may grow by while it takes in a flood of any size.
 const GROWTH_KB: u64 = 16 * 1024;
@@ -37,13 +37,6 @@ fn record(result: &CallResult) -> Value {
         all["output_bytes"],
         all["output_lines"]
     ])
-}
-
-/// The server's memory, or its peak.
-fn memory_kb(pid: u32, field: &str) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// Takes in an output and checks that it costs no memory and that its end can be read.
@@ -328,10 +321,4 @@ fn many_calls_leave_the_server_as_small_as_few() {
     let after = memory_kb(server.client.pid(), "VmRSS:");
     assert!(after < before + 4096, "from {before} to {after} kB");
     until(|| open_files(server.client.pid()) < 100);
-}
-
-fn open_files(pid: u32) -> usize {
-    std::fs::read_dir(format!("/proc/{pid}/fd"))
-        .unwrap()
-        .count()
 }

@@ -3,7 +3,7 @@
 use ahma_tests::Workspace;
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, unspoken_to, until};
+use super::{Served, mark, marked, memory_kb, unspoken_to, until};
 
 /// Lines that are no messages, with the code they are refused with.
 const REFUSED: [(&str, i64); 12] = [
@@ -116,7 +116,7 @@ fn wrong_types_in_a_request_are_answered_to_that_request() {
 fn a_line_that_is_too_long_is_refused_and_not_held() {
     let mut served = Served::new();
     let pid = served.client.pid();
-    let before = resident(pid);
+    let before = memory_kb(pid, "VmRSS:");
     let mut line = vec![b' '; 300 * 1024 * 1024];
     line[0] = b'"';
     served.client.send_line(&line);
@@ -125,7 +125,7 @@ fn a_line_that_is_too_long_is_refused_and_not_held() {
     let why = refusal["error"]["message"].as_str().unwrap();
     assert!(why.contains("16 MiB"), "{why}");
     assert!(served.sync("echo alive").text.starts_with("alive\n"));
-    let grown = resident(pid).saturating_sub(before);
+    let grown = memory_kb(pid, "VmRSS:").saturating_sub(before);
     assert!(grown < 48 * 1024, "{grown} kB more than before");
     // The longest that is taken.
     let room = 16 * 1024 * 1024 - 200;
@@ -133,13 +133,6 @@ fn a_line_that_is_too_long_is_refused_and_not_held() {
     let call = json!({ "command": "wc -c", "stdin": text, "execution_mode": "sync" });
     let result = served.client.call("sandboxed_shell", &call);
     assert!(result.text.starts_with(&room.to_string()), "{result:?}");
-}
-
-fn resident(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    let number = line.unwrap().split_whitespace().nth(1);
-    number.unwrap().parse().unwrap()
 }
 
 #[test]

@@ -47,3 +47,5 @@ pub mod registry;
 pub mod service;
 #[cfg(feature = "server")]
 pub mod stdio;
+#[cfg(feature = "server")]
+mod watched;

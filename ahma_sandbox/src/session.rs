@@ -69,7 +69,7 @@ impl SessionDirectory {
         let mut removed = 0;
         #[expect(
             clippy::disallowed_methods,
-            reason = "runs once, before the server serves"
+            reason = "the caller sees to it that no async thread waits"
         )]
         for entry in fs::read_dir(base)? {
             let path = entry?.path();

@@ -28,5 +28,6 @@ fn shipped(file: &str) -> Vec<LeafSpec> {
         .tools
         .into_iter()
         .flat_map(|tool| tool.leaves)
+        .map(std::sync::Arc::unwrap_or_clone)
         .collect()
 }

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Lines that wait; more have to.
-const MOST_WAITING: usize = 10_000;
+const MOST_WAITING: usize = 1000;
 /// How long lines are collected.
 const COLLECTING: Duration = Duration::from_millis(50);
 

@@ -51,7 +51,9 @@ fn live(args: &Args) -> Result<(), Failure> {
 
     allow_many_descriptors();
     protect_this_process()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // One thread: what runs at the same time are commands, and handing a call from thread to thread takes
+    // longer than anything it does. What takes long is done beside it.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
@@ -72,9 +74,13 @@ async fn serve(
     let audit = audit.map_err(Failure::Usage)?;
 
     let reload = Reload::of(&settings);
-    let tools = reload.read(&ToolSnapshot::default());
-    let tools = tools.map_err(Failure::Usage)?;
+    // Tool files are read while the first sandbox host starts.
+    let reading = reload.read_first();
     let confinement = Confinement::establish(&settings, &environment).await?;
+    let tools = reading
+        .await
+        .map_err(|error| Failure::Other(error.to_string()))?;
+    let tools = tools.map_err(Failure::Usage)?;
     let Confinement { hosts, .. } = &confinement;
     if settings.sandbox_is_off {
         warn_loudly("the sandbox is switched off; commands can do what you can do");

@@ -38,8 +38,9 @@ impl Confinement {
         environment: &BTreeMap<OsString, OsString>,
     ) -> Result<Self, Failure> {
         let base = private_base(settings, environment).ok_or_else(no_private_base)?;
-        let _ = SessionDirectory::sweep(&base);
         let session = SessionDirectory::create(&base)?;
+        // What servers left behind that were killed is cleared away beside the work.
+        tokio::task::spawn_blocking(move || SessionDirectory::sweep(&base));
         let mut policy = policy(settings, session.path());
         let mut writable = policy.write.clone();
         writable.push(policy.scope.clone());

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use tracing_appender::non_blocking::WorkerGuard;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -19,6 +19,8 @@ use crate::audit::AuditLog;
 
 /// Log files that are kept, one a day.
 const LOGS_KEPT: usize = 7;
+/// Lines that wait to be written; more are dropped. Room for them is taken when the log begins.
+const LINES_WAITING: usize = 1000;
 /// Audit logs that are kept, one a day.
 const AUDIT_LOGS_KEPT: usize = 30;
 
@@ -57,7 +59,9 @@ impl Logging {
         let filter = EnvFilter::builder().parse_lossy(&settings.filter);
         match file {
             Some(file) => {
-                let (writer, guard) = tracing_appender::non_blocking(file);
+                let (writer, guard) = NonBlockingBuilder::default()
+                    .buffered_lines_limit(LINES_WAITING)
+                    .finish(file);
                 logging.guards.push(guard);
                 subscribe(writer, filter, false);
             }

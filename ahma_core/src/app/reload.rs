@@ -3,9 +3,12 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ahma_sandbox::{SandboxPolicy, SandboxReport};
 use tokio::sync::Notify;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
 
 use super::settings::Settings;
 use super::sources::ToolSources;
@@ -13,30 +16,58 @@ use crate::config::load;
 use crate::executor::AvailabilityJudge;
 use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
 
-/// Where reloading takes its files from.
+/// How long checks of availability wait for a client to list the tools it can have without them: they
+/// would take the processor from its answer.
+const FIRST_LIST: Duration = Duration::from_millis(500);
+
+/// Keeps the tools as the files say.
 pub(super) struct Reload {
-    sources: ToolSources,
-    project: PathBuf,
+    reader: Arc<ToolReader>,
     /// The operator asks for it.
     pub(super) asked: Arc<Notify>,
+    directories: Vec<PathBuf>,
+    /// Which directories these were when they were read last.
+    known: Vec<Option<(u64, u64)>>,
+    watcher: Option<Watcher>,
 }
 
-impl Reload {
-    /// Of the project in the scope.
-    pub(super) fn of(settings: &Settings) -> Self {
-        Reload {
-            sources: settings.tools.clone(),
-            project: settings.scope.clone(),
-            asked: Arc::default(),
-        }
-    }
+/// Reads tool files.
+struct ToolReader {
+    sources: ToolSources,
+    project: PathBuf,
+}
 
+impl ToolReader {
     /// The tools as the files are now; a file that is broken keeps what it was `before`.
-    pub(super) fn read(&self, before: &ToolSnapshot) -> Result<ToolSnapshot, String> {
+    fn read(&self, before: &ToolSnapshot) -> Result<ToolSnapshot, String> {
         let catalog = load(self.sources.read()?);
         let snapshot = ToolSnapshot::new(catalog, &self.project, before);
         report_rejected(&snapshot);
         Ok(snapshot)
+    }
+}
+
+impl Reload {
+    /// Of the project in the scope. From here on no change is missed.
+    pub(super) fn of(settings: &Settings) -> Self {
+        let directories = settings.tools.directories();
+        let watcher = Watcher::new(directories.clone()).ok();
+        Reload {
+            known: identities(&directories),
+            watcher: watcher.filter(|_| !directories.is_empty()),
+            directories,
+            asked: Arc::default(),
+            reader: Arc::new(ToolReader {
+                sources: settings.tools.clone(),
+                project: settings.scope.clone(),
+            }),
+        }
+    }
+
+    /// Begins to read the files for the first time.
+    pub(super) fn read_first(&self) -> JoinHandle<Result<ToolSnapshot, String>> {
+        let reader = Arc::clone(&self.reader);
+        spawn_blocking(move || reader.read(&ToolSnapshot::default()))
     }
 
     /// Reads the files again whenever they change or the operator asks, for ever.
@@ -50,20 +81,16 @@ impl Reload {
         are_safe: bool,
         judge: AvailabilityJudge,
     ) {
-        let reload = Arc::new(self);
-        let directories = reload.sources.directories();
-        let mut known = identities(&directories);
-        let watched = are_safe && !directories.is_empty();
-        let mut watcher = watched
-            .then(|| Watcher::new(directories.clone()).ok())
-            .flatten();
-        // Something may have changed before anyone watched.
-        let mut is_due = watcher.is_some();
+        let Reload {
+            reader,
+            asked,
+            directories,
+            mut known,
+            watcher,
+        } = self;
+        let mut watcher = watcher.filter(|_| are_safe);
+        let _ = timeout(FIRST_LIST, registry.listed()).await;
         loop {
-            if is_due && !reload.take_over(&registry).await {
-                is_due = false;
-                continue;
-            }
             // The tools that need no check are there; the others follow.
             let checks = registry.current().checks();
             let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
@@ -80,28 +107,31 @@ impl Reload {
                 };
                 tokio::select! {
                     () = changed => {
-                        if identities(&directories) == known {
-                            break;
+                        if identities(&directories) != known {
+                            continue;
                         }
                     }
-                    () = reload.asked.notified() => {
+                    () = asked.notified() => {
                         known = identities(&directories);
                         if let Some(watcher) = &mut watcher {
                             watcher.watch();
                         }
-                        break;
                     }
                 }
+                if reader.take_over(&registry).await {
+                    break;
+                }
             }
-            is_due = true;
         }
     }
+}
 
+impl ToolReader {
     /// Reads the files and publishes what they say; whether that was possible. A directory that cannot be
     /// read now changes nothing.
     async fn take_over(self: &Arc<Self>, registry: &Registry) -> bool {
-        let (work, before) = (Arc::clone(self), registry.current());
-        let read = tokio::task::spawn_blocking(move || work.read(&before)).await;
+        let (reader, before) = (Arc::clone(self), registry.current());
+        let read = spawn_blocking(move || reader.read(&before)).await;
         match read {
             Ok(Ok(snapshot)) => {
                 tracing::info!(tools = snapshot.leaves().len(), "tool files read");

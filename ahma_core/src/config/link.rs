@@ -10,6 +10,7 @@ mod steps;
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use self::steps::Offer;
 use super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
@@ -43,7 +44,7 @@ impl Judged {
         self.faults.is_empty() && self.unreadable.is_none() && self.tool.is_some()
     }
 
-    fn leaves(&self) -> &[LeafSpec] {
+    fn leaves(&self) -> &[Arc<LeafSpec>] {
         self.tool
             .as_ref()
             .map(|tool| tool.leaves.as_slice())
@@ -158,7 +159,7 @@ fn steps_of(tool: &ToolSpec) -> impl Iterator<Item = (&LeafSpec, &StepSpec)> {
             Action::Sequence(sequence) => sequence.steps.as_slice(),
             Action::Run(_) => &[],
         };
-        steps.iter().map(move |step| (leaf, step))
+        steps.iter().map(move |step| (leaf.as_ref(), step))
     })
 }
 

@@ -25,7 +25,7 @@ impl Catalog {
     pub fn leaves(&self) -> impl Iterator<Item = (&ToolSpec, &LeafSpec)> {
         self.tools
             .iter()
-            .flat_map(|tool| tool.leaves.iter().map(move |leaf| (tool, leaf)))
+            .flat_map(|tool| tool.leaves.iter().map(move |leaf| (tool, leaf.as_ref())))
     }
 }
 

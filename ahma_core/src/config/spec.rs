@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -16,7 +17,7 @@ pub struct ToolSpec {
     /// The tool's name: first part of the names of its leaves.
     pub name: String,
     /// What clients can call, in the order of the file.
-    pub leaves: Vec<LeafSpec>,
+    pub leaves: Vec<Arc<LeafSpec>>,
     /// Names of leaves that the file switches off.
     pub disabled: Vec<String>,
 }
@@ -53,7 +54,7 @@ pub struct LeafSpec {
     /// What the leaf gives up of what the operator grants.
     pub narrowing: Narrowing,
     /// The JSON Schema (2020-12) of a call's arguments, meta parameters included.
-    pub input_schema: Map<String, Value>,
+    pub input_schema: Arc<Map<String, Value>>,
 }
 
 /// What a call of a leaf does.

@@ -26,6 +26,8 @@ const KILLS: u32 = 5;
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 const UNENDABLE: &str =
     "the processes of the command could not be ended; they may hang in the kernel";
+/// What most commands write at most.
+const LITTLE: usize = 4 * 1024;
 /// What a pipe holds to begin with.
 const CHUNK: usize = 64 * 1024;
 /// What it holds once a command writes more than that at a time.
@@ -109,7 +111,7 @@ impl Run {
                 plan,
                 command,
                 output,
-                buffer: vec![0; CHUNK],
+                buffer: vec![0; LITTLE],
                 open: true,
             };
             if let Some(mut ending) = driver.drive().await {
@@ -250,10 +252,12 @@ impl Driver<'_> {
         match length {
             Ok(0) | Err(_) => self.open = false,
             Ok(length) => {
-                if length == CHUNK && self.buffer.len() == CHUNK {
-                    self.widen();
-                }
                 let chunk = self.buffer[..length].to_vec();
+                match length {
+                    LITTLE if self.buffer.len() == LITTLE => self.buffer.resize(CHUNK, 0),
+                    CHUNK if self.buffer.len() == CHUNK => self.widen(),
+                    _ => {}
+                }
                 // Counts, beginning and end are right even when the disk is full.
                 let _ = self.run.operation.output.append(chunk).await;
             }

@@ -2,13 +2,13 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// `op_` and 26 characters of base 32: 128 random bits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
-pub struct OperationId(String);
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId(Arc<str>);
 
 impl OperationId {
     /// A new one.
@@ -25,12 +25,18 @@ impl OperationId {
             text.push(char::from(ALPHABET[digit]));
             bits >>= 5;
         }
-        OperationId(text)
+        OperationId(text.into())
     }
 
     /// The text clients use.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl Serialize for OperationId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::record::milliseconds;
 use super::{Ending, OperationId, OperationRecord, OperationState};
 use crate::output::{INLINE_LIMIT, Output, SpoolPlace};
+use crate::watched::Watched;
 
 /// How long finished operations are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +70,8 @@ pub struct Operation {
     created_at: SystemTime,
     /// What the command writes.
     pub output: Output,
-    stage: watch::Sender<Stage>,
-    stop: watch::Sender<Option<String>>,
+    stage: Watched<Stage>,
+    stop: Watched<Option<String>>,
 }
 
 /// The part of an operation that changes.
@@ -109,41 +109,32 @@ impl Operation {
 
     /// When its state changed last.
     pub fn changed_at(&self) -> SystemTime {
-        self.stage.borrow().since
+        self.stage.read(|stage| stage.since)
     }
 
     /// What it is at, where it does several things.
     pub fn step(&self) -> Option<String> {
-        self.stage.borrow().step.clone()
+        self.stage.read(|stage| stage.step.clone())
     }
 
     /// Where it stands.
     pub fn state(&self) -> OperationState {
-        self.stage.borrow().state
+        self.stage.read(|stage| stage.state)
     }
 
     /// How it ended, once it has.
     pub fn ending(&self) -> Option<Ending> {
-        self.stage.borrow().ending.clone()
+        self.stage.read(|stage| stage.ending.clone())
     }
 
     /// Waits for its end.
     pub async fn ended(&self) -> Ending {
-        let mut stage = self.stage.subscribe();
-        loop {
-            if let Some(ending) = stage.borrow_and_update().ending.clone() {
-                return ending;
-            }
-            // The sender lives in this operation, so it cannot be gone.
-            if stage.changed().await.is_err() {
-                return Ending::of(OperationState::Lost, None);
-            }
-        }
+        self.stage.wait(|stage| stage.ending.clone()).await
     }
 
     /// Asks for its end. The first reason counts.
     pub fn cancel(&self, reason: impl Into<String>) {
-        self.stop.send_if_modified(|stop| {
+        self.stop.change(|stop| {
             let first = stop.is_none();
             if first {
                 *stop = Some(reason.into());
@@ -154,20 +145,12 @@ impl Operation {
 
     /// Waits until its end is asked for; the reason.
     pub async fn cancelled(&self) -> String {
-        let mut stop = self.stop.subscribe();
-        loop {
-            if let Some(reason) = stop.borrow_and_update().clone() {
-                return reason;
-            }
-            if stop.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
+        self.stop.wait(Option::clone).await
     }
 
     /// What clients are told.
     pub fn record(&self) -> OperationRecord {
-        let stage = self.stage.borrow().clone();
+        let stage = self.stage.read(Stage::clone);
         let totals = self.output.totals();
         let until = stage.ended.unwrap_or_else(Instant::now);
         OperationRecord {
@@ -243,14 +226,14 @@ impl OperationStore {
             created: Instant::now(),
             created_at: SystemTime::now(),
             output: Output::new(spools),
-            stage: watch::Sender::new(Stage {
+            stage: Watched::new(Stage {
                 state: OperationState::Queued,
                 ending: None,
                 ended: None,
                 since: SystemTime::now(),
                 step: None,
             }),
-            stop: watch::Sender::new(None),
+            stop: Watched::default(),
         });
         operations
             .order
@@ -263,7 +246,7 @@ impl OperationStore {
 
     /// Notes that the command of an operation runs.
     pub fn running(&self, operation: &Operation) {
-        operation.stage.send_if_modified(|stage| {
+        operation.stage.change(|stage| {
             let changes = stage.state == OperationState::Queued;
             if changes {
                 stage.state = OperationState::Running;
@@ -275,13 +258,16 @@ impl OperationStore {
 
     /// Notes what an operation is at.
     pub fn at_step(&self, operation: &Operation, step: String) {
-        operation.stage.send_modify(|stage| stage.step = Some(step));
+        operation.stage.change(|stage| {
+            stage.step = Some(step);
+            true
+        });
     }
 
     /// Notes how an operation ended. The first ending counts; whether this was it.
     pub fn end(&self, operation: &Operation, ending: Ending) -> bool {
         let mut operations = self.lock();
-        let changed = operation.stage.send_if_modified(|stage| {
+        let changed = operation.stage.change(|stage| {
             let changes = stage.ending.is_none();
             if changes {
                 stage.state = ending.state;
@@ -329,7 +315,7 @@ impl OperationStore {
             let ended = operations
                 .by_id
                 .get(id)
-                .and_then(|it| it.stage.borrow().ended);
+                .and_then(|it| it.stage.read(|stage| stage.ended));
             let too_old = ended.is_none_or(|ended| ended.elapsed() > self.retention.age);
             if !too_many && !too_old {
                 break;

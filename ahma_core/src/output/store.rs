@@ -1,11 +1,11 @@
 //! One output: written by one task, read by anyone, at any time.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::{Notify, OnceCell};
 
 use super::budget::SpoolBudget;
 use super::capture::{Capture, Rendered};
@@ -14,7 +14,7 @@ use super::spool::{SPOOL_LIMIT, Spool};
 /// Where outputs that are too much to hold go.
 #[derive(Debug, Clone)]
 pub struct SpoolPlace {
-    directory: PathBuf,
+    directory: Arc<Path>,
     limit: u64,
     budget: Arc<SpoolBudget>,
 }
@@ -23,7 +23,7 @@ impl SpoolPlace {
     /// Files without a name in `directory`, all together within the budget.
     pub fn new(directory: impl Into<PathBuf>, budget: Arc<SpoolBudget>) -> Self {
         SpoolPlace {
-            directory: directory.into(),
+            directory: directory.into().into(),
             limit: SPOOL_LIMIT,
             budget,
         }
@@ -43,8 +43,8 @@ pub struct Output {
     spool: OnceCell<Arc<Spool>>,
     place: SpoolPlace,
     last_written: Mutex<Instant>,
-    /// Bytes written, for those who wait for more.
-    written: watch::Sender<u64>,
+    /// More has been written.
+    written: Notify,
 }
 
 /// How much was written.
@@ -64,7 +64,7 @@ impl Output {
             spool: OnceCell::new(),
             place,
             last_written: Mutex::new(Instant::now()),
-            written: watch::Sender::new(0),
+            written: Notify::new(),
         }
     }
 
@@ -79,7 +79,7 @@ impl Output {
                 .last_written
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            self.written.send_replace(capture.bytes());
+            self.written.notify_waiters();
             if capture.is_whole() {
                 return Ok(());
             }
@@ -93,7 +93,7 @@ impl Output {
                     limit,
                     budget,
                 } = self.place.clone();
-                let spool = Arc::new(Spool::create(directory, limit, budget).await?);
+                let spool = Arc::new(Spool::create(directory.to_path_buf(), limit, budget).await?);
                 spool.append([before, chunk].concat()).await?;
                 let _ = self.spool.set(spool);
                 Ok(())
@@ -112,9 +112,17 @@ impl Output {
         }
     }
 
-    /// Tells when more is written.
-    pub fn growth(&self) -> watch::Receiver<u64> {
-        self.written.subscribe()
+    /// Waits until more than `seen` bytes were written; how many.
+    pub async fn grown(&self, seen: u64) -> u64 {
+        loop {
+            // What is written after this is not missed, whenever it is waited for.
+            let written = self.written.notified();
+            let bytes = self.totals().bytes;
+            if bytes > seen {
+                return bytes;
+            }
+            written.await;
+        }
     }
 
     /// How much was written so far.

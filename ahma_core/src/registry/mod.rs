@@ -15,6 +15,7 @@ use tokio::sync::watch;
 pub use self::watcher::Watcher;
 
 use crate::config::{AvailabilityCheck, BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
+use crate::watched::Watched;
 
 /// Which checks of availability were passed; one that is missing has not been made yet.
 pub type Verdicts = HashMap<AvailabilityCheck, bool>;
@@ -89,7 +90,7 @@ impl ToolSnapshot {
             match check.map_or(Some(&true), |check| self.verdicts.get(check)) {
                 Some(true) => {
                     self.by_name.insert(leaf.name.clone(), self.leaves.len());
-                    self.leaves.push(Arc::new(leaf.clone()));
+                    self.leaves.push(Arc::clone(leaf));
                 }
                 Some(false) => self.unavailable.push(Unavailable {
                     name: leaf.name.clone(),
@@ -97,8 +98,7 @@ impl ToolSnapshot {
                 }),
                 // Listed once it has passed; who knows its name need not wait for that.
                 None => {
-                    self.pending
-                        .insert(leaf.name.clone(), Arc::new(leaf.clone()));
+                    self.pending.insert(leaf.name.clone(), Arc::clone(leaf));
                 }
             }
         }
@@ -158,6 +158,8 @@ pub(crate) fn fits(leaf: &LeafSpec, project: &Path) -> bool {
 #[derive(Debug)]
 pub struct Registry {
     current: watch::Sender<Arc<ToolSnapshot>>,
+    /// Whether a client has listed them.
+    listed: Watched<bool>,
 }
 
 impl Registry {
@@ -165,7 +167,19 @@ impl Registry {
     pub fn new(snapshot: ToolSnapshot) -> Self {
         Registry {
             current: watch::Sender::new(Arc::new(snapshot)),
+            listed: Watched::default(),
         }
+    }
+
+    /// A client has listed the tools.
+    pub fn note_listed(&self) {
+        self.listed
+            .change(|listed| !std::mem::replace(listed, true));
+    }
+
+    /// Waits until a client has listed the tools for the first time.
+    pub async fn listed(&self) {
+        self.listed.wait(|listed| listed.then_some(())).await;
     }
 
     /// The tools as they are now.

@@ -31,7 +31,7 @@ pub(super) fn tool(leaf: &LeafSpec, always_sync: bool) -> Tool {
     hints.destructive_hint = promised.destructive;
     hints.idempotent_hint = promised.idempotent;
     hints.open_world_hint = promised.open_world;
-    let schema = Arc::new(leaf.input_schema.clone());
+    let schema = Arc::clone(&leaf.input_schema);
     let description = listed_description(leaf, waiting);
     let mut tool = Tool::new(leaf.name.clone(), description, schema).with_annotations(hints);
     tool.title.clone_from(&leaf.title);

@@ -316,6 +316,7 @@ impl ServerHandler for AhmaService {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let declared = self.declared(&self.state.registry.current());
+        self.state.registry.note_listed();
         let all = self.built_in.iter().cloned().chain(declared);
         Ok(ListToolsResult::with_all_items(all.collect()))
     }

@@ -8,7 +8,6 @@ use futures_util::future::select_all;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::Peer;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::operation::Operation;
@@ -36,13 +35,13 @@ impl LiveProgress {
         wait: impl Future<Output = T>,
     ) -> T {
         tokio::pin!(wait);
-        let mut growth: Vec<_> = operations.iter().map(|it| it.output.growth()).collect();
+        let mut seen = vec![0; operations.len()];
         self.tell(operations).await;
         loop {
             let next = Instant::now() + PAUSE;
             let due = async {
                 tokio::select! {
-                    () = any_grows(&mut growth) => {}
+                    () = any_grows(operations, &mut seen) => {}
                     () = sleep(SILENCE) => {}
                 }
                 sleep_until(next).await;
@@ -50,8 +49,12 @@ impl LiveProgress {
             tokio::select! {
                 biased;
                 outcome = &mut wait => return outcome,
-                () = due => self.tell(operations).await,
+                () = due => {}
             }
+            for (seen, operation) in seen.iter_mut().zip(operations) {
+                *seen = operation.output.totals().bytes;
+            }
+            self.tell(operations).await;
         }
     }
 
@@ -65,13 +68,16 @@ impl LiveProgress {
 }
 
 /// Waits until one of them has written more than was seen.
-async fn any_grows(growth: &mut [watch::Receiver<u64>]) {
-    if growth.is_empty() {
+async fn any_grows(operations: &[Arc<Operation>], seen: &mut [u64]) {
+    if operations.is_empty() {
         return std::future::pending().await;
     }
-    let waiting = growth.iter_mut().map(|it| Box::pin(it.changed()));
-    // Who writes lives as long as the operation.
-    let _ = select_all(waiting).await;
+    let pairs = operations.iter().zip(seen.iter());
+    let waiting = pairs.map(|(operation, seen)| Box::pin(operation.output.grown(*seen)));
+    let (bytes, which, _) = select_all(waiting).await;
+    if let Some(seen) = seen.get_mut(which) {
+        *seen = bytes;
+    }
 }
 
 /// What operations are at; of several, the one that wrote last.

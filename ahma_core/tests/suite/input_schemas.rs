@@ -22,7 +22,7 @@ fn demo() -> Value {
         ]
     }))
     .remove(0);
-    Value::Object(leaf.input_schema)
+    Value::Object(std::sync::Arc::unwrap_or_clone(leaf.input_schema))
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn leaves_of(tool: &Value) -> Vec<LeafSpec> {
         .tools
         .into_iter()
         .flat_map(|tool| tool.leaves)
+        .map(std::sync::Arc::unwrap_or_clone)
         .collect()
 }
 

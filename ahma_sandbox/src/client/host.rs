@@ -113,7 +113,7 @@ impl SandboxHost {
     /// A script (`SHELL -c -- SCRIPT`) goes to a warm shell, when there is one.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let warm = self.shared.warm.get();
-        if let Some(command) = warm.and_then(|shells| shells.run(&request)) {
+        if let Some(command) = warm.and_then(|shells| shells.run(&request, self.shared.running())) {
             return Ok(command);
         }
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;

@@ -5,8 +5,9 @@
 //! memory file behind one of them and a line into the pipe behind the other; the host has no part in
 //! that. Each is used once, so nothing passes from one script to the next. New ones are started when
 //! little else runs, so that they never take the processor from a command that somebody waits for;
-//! what finds none is started the usual way.
+//! what finds none is started the usual way. [`demand`] decides how many wait.
 
+mod demand;
 mod one_program;
 
 use std::collections::VecDeque;
@@ -17,12 +18,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::Notify;
 
+use self::demand::Demand;
 use self::one_program::is_one_program;
 use super::command::{RunningCommand, open_input};
 use super::host::Shared;
@@ -63,7 +65,7 @@ const MOST_DEATHS: u32 = 3;
 
 /// The warm shells of one host.
 pub(super) struct WarmShells {
-    count: usize,
+    demand: Mutex<Demand>,
     shell: OsString,
     environment: Vec<(OsString, OsString)>,
     /// Whether they read UTF-8, or bytes.
@@ -102,7 +104,7 @@ impl WarmShells {
         home: PathBuf,
     ) -> Arc<Self> {
         let shells = Arc::new(WarmShells {
-            count,
+            demand: Mutex::new(Demand::new(count)),
             shell,
             reads_utf8: reads_utf8(&environment),
             environment,
@@ -132,9 +134,18 @@ impl WarmShells {
         self.changed.notify_one();
     }
 
-    /// Runs a request in a shell that waits, if it is a script and there is one.
-    pub(super) fn run(&self, request: &CommandRequest) -> Option<RunningCommand> {
+    /// Runs a request in a shell that waits, if it is a script and there is one. So many commands are there
+    /// already, the waiting shells among them.
+    pub(super) fn run(
+        &self,
+        request: &CommandRequest,
+        there: Option<usize>,
+    ) -> Option<RunningCommand> {
         let script = self.script_of(request)?;
+        let waiting = self.waiting();
+        let others_run = there.is_some_and(|there| there > waiting);
+        self.demand()
+            .script(waiting.saturating_sub(1), others_run, Instant::now());
         loop {
             let shell = self.lock().pop_front()?;
             // One that has died is left out; so is one whose host is gone.
@@ -164,6 +175,11 @@ impl WarmShells {
             && request.directory.is_absolute();
         let usual = request.input == Input::Nothing && request.environment == self.environment;
         (is_script && fits && usual).then_some(script)
+    }
+
+    fn demand(&self) -> MutexGuard<'_, Demand> {
+        // A few numbers, each right by itself.
+        self.demand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<WarmShell>> {
@@ -292,8 +308,8 @@ fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
     })
 }
 
-/// Starts shells while there are too few and little else runs, until the host is gone or they do not
-/// live.
+/// Starts shells while there are too few and little else runs, and ends those that are too many, until the
+/// host is gone or they do not live.
 async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     while shells.bury() {
@@ -306,15 +322,27 @@ async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
         };
         let waiting = shells.waiting();
         let is_busy = running.saturating_sub(waiting) >= cores;
+        let need = shells.demand().need(Instant::now());
+        shells.lock().truncate(need.at_most);
         // What is missing now, such as descriptors, may be there after the next command.
-        if waiting < shells.count && !is_busy && shells.start(&shared).await.is_ok() {
+        if waiting < need.at_least && !is_busy && shells.start(&shared).await.is_ok() {
             continue;
         }
         drop(shared);
-        shells.changed.notified().await;
+        tokio::select! {
+            () = shells.changed.notified() => {}
+            () = at(need.until) => {}
+        }
         // Whoever waits for the command that has just ended goes first.
         for _ in 0..STEPS_TO_AN_ANSWER {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }

@@ -45,8 +45,11 @@ impl<'f> Offer<'f> {
     }
 
     pub(super) fn add(&mut self, tool: &'f ToolSpec) {
-        self.leaves
-            .extend(tool.leaves.iter().map(|leaf| (leaf.name.as_str(), leaf)));
+        self.leaves.extend(
+            tool.leaves
+                .iter()
+                .map(|leaf| (leaf.name.as_str(), leaf.as_ref())),
+        );
         let disabled = tool.disabled.iter();
         self.disabled
             .extend(disabled.map(|name| (name.as_str(), tool.source.as_path())));

@@ -12,6 +12,7 @@ mod scalar;
 mod sequence;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use self::checks::Checks;
 use self::inherit::Inherited;
@@ -197,7 +198,7 @@ impl Resolver<'_> {
             .value()
             .map(String::as_str)
             .unwrap_or_default();
-        self.tool.leaves.push(LeafSpec {
+        self.tool.leaves.push(Arc::new(LeafSpec {
             name: start.name.to_owned(),
             pointer: place.pointer(),
             title: raw.title.value().cloned(),
@@ -207,7 +208,7 @@ impl Resolver<'_> {
                 inherited.guidance_key.as_deref(),
             ),
             action,
-            input_schema: input_schema(&arguments),
+            input_schema: Arc::new(input_schema(&arguments)),
             arguments,
             synchronous: inherited.synchronous,
             timeout_seconds: inherited.timeout_seconds,
@@ -217,7 +218,7 @@ impl Resolver<'_> {
             install_instructions: inherited.install_instructions,
             annotations: inherited.annotations,
             narrowing: inherited.narrowing,
-        });
+        }));
     }
 
     fn refuse_options_behind_dashes(&self, raw: Level<'_>, place: &Place<'_>) {

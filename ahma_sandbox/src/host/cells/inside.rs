@@ -21,7 +21,7 @@ use crate::socket;
 use crate::wire;
 
 /// How long a cell stays free before it asks itself whether it is needed.
-const IDLE_SECONDS: i64 = 2;
+const IDLE_MILLISECONDS: i64 = 500;
 /// Ended processes that are collected before signals are looked at again.
 const MOST_AT_ONCE: u32 = 64;
 /// How often something is tried that others keep busy for a moment.
@@ -136,7 +136,7 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
         let is_idle = may_be_surplus && command.is_none();
         let patience = match left {
             Left::MoreToCollect => Some(0),
-            _ => is_idle.then_some(IDLE_SECONDS),
+            _ => is_idle.then_some(IDLE_MILLISECONDS),
         };
         match raw::next_signal(patience) {
             Err(libc::EAGAIN) if left == Left::MoreToCollect => {}

@@ -182,12 +182,13 @@ pub(super) fn wait_without_blocking(status: &mut i32) -> Outcome {
 }
 
 /// Waits for the next of all blocked signals and returns its number. `EAGAIN` when none came in so
-/// many seconds.
-pub(super) fn next_signal(seconds: Option<i64>) -> Outcome {
+/// many milliseconds.
+pub(super) fn next_signal(milliseconds: Option<i64>) -> Outcome {
     let every = u64::MAX;
     let set = ptr::from_ref(&every) as usize;
-    let time = [seconds.unwrap_or(0), 0];
-    let time = match seconds {
+    let whole = milliseconds.unwrap_or(0);
+    let time = [whole / 1000, whole % 1000 * 1_000_000];
+    let time = match milliseconds {
         Some(_) => ptr::from_ref(&time) as usize,
         None => 0,
     };

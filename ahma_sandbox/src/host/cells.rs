@@ -32,8 +32,10 @@ const TERMINATE: Signal = Signal::USR1;
 /// Asks an init to end the processes of its cell at once.
 const KILL_TREE: Signal = Signal::USR2;
 
+/// Cells that are made before the first command comes; warm shells take some of them.
+const FIRST: u32 = 4;
 /// Cells that are kept although nothing runs in them. Others give themselves up after a while.
-const KEPT: u32 = 4;
+const KEPT: u32 = 2;
 /// Enough for the code of [`inside`], which calls nothing deep.
 const STACK_BYTES: usize = 32 * 1024;
 
@@ -85,7 +87,7 @@ impl Cells {
             cells: Vec::new(),
             spare: Vec::new(),
         };
-        for _ in 0..KEPT {
+        for _ in 0..FIRST {
             // Whatever is wrong will be said when a command needs the cell.
             let _ = cells.add();
         }

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 /// So many times more than at rest.
-const MOST_TIMES: usize = 8;
+const MOST_TIMES: usize = 6;
 /// A pause in which more than a few are replaced.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Scripts in a row, before more wait.
@@ -111,7 +111,7 @@ mod tests {
             demand.script(0, false, start);
         }
         let later = start + PAUSE;
-        assert_eq!(demand.need(later), need(16, 16, Some(start + REST)));
+        assert_eq!(demand.need(later), need(12, 12, Some(start + REST)));
         assert_eq!(demand.need(start + REST), need(2, 2, None));
     }
 

@@ -50,7 +50,11 @@ fn the_crates_and_programs_are_where_they_belong() {
         targets(package(&metadata, "ahma_sandbox"), "lib"),
         ["ahma_sandbox"]
     );
-    for program in ["ahma_validate", "generate_tool_schema"] {
+    assert_eq!(
+        targets(package(&metadata, "ahma_http_mcp_client"), "lib"),
+        ["ahma_http_mcp_client"]
+    );
+    for program in ["ahma_list_tools", "ahma_validate", "generate_tool_schema"] {
         assert_eq!(targets(package(&metadata, program), "bin"), [program]);
     }
 }
@@ -197,4 +201,84 @@ fn ci_runs_the_commands_the_readme_gives() {
         assert!(readme.contains(command), "README.md lacks {command}");
         assert!(ci.contains(command), ".ci/run lacks {command}");
     }
+}
+
+/// The files below a directory of the repository that contain one of these words.
+fn files_with(directory: &str, words: &[&str]) -> Vec<String> {
+    let top = repository();
+    let mut waiting = vec![top.join(directory)];
+    let mut found = Vec::new();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).unwrap();
+            waiting.extend(entries.map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        if words.iter().any(|word| text.contains(word)) {
+            let name = path.strip_prefix(&top).unwrap();
+            found.push(name.to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn one_part_tells_clients_about_operations() {
+    let sending = files_with("ahma_core/src", &["send_notification(", "notify_progress("]);
+    let expected = [
+        "ahma_core/src/service/caller.rs",
+        "ahma_core/src/service/progress.rs",
+    ];
+    assert_eq!(sending, expected);
+}
+
+#[test]
+fn only_the_edge_knows_protocol_errors() {
+    for file in files_with("ahma_core/src", &["ErrorData"]) {
+        let is_edge = ["ahma_core/src/service/", "ahma_core/src/stdio/"]
+            .iter()
+            .any(|edge| file.starts_with(edge));
+        assert!(is_edge, "{file} makes protocol errors");
+    }
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().unwrap() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            assert_ne!(dependency["name"], "anyhow", "{}", package["name"]);
+        }
+    }
+}
+
+#[test]
+fn the_inspector_script_shows_the_log() {
+    let script = read("ahma-inspector.sh");
+    let starts: Vec<&str> = script
+        .lines()
+        .filter(|line| line.contains("exec npx"))
+        .collect();
+    assert_eq!(starts.len(), 2);
+    assert!(
+        starts.iter().all(|line| line.contains("--log-to-stderr")),
+        "{starts:?}"
+    );
+    let checked = Workspace::new().run(
+        "sh",
+        &[
+            "-n",
+            repository().join("ahma-inspector.sh").to_str().unwrap(),
+        ],
+    );
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+}
+
+/// Every line that is logged is of the level that AGENTS.md gives its kind.
+#[test]
+fn the_log_levels_have_one_rule() {
+    let agents = read("AGENTS.md");
+    for level in ["error", "warn", "info", "debug"] {
+        assert!(agents.contains(&format!("`{level}`: ")), "{level}");
+    }
+    let logging = files_with("ahma_core/src", &["println!", "eprintln!", "dbg!"]);
+    assert_eq!(logging, Vec::<String>::new());
 }

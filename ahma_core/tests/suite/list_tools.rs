@@ -120,6 +120,35 @@ fn without_a_tools_directory_the_tools_of_the_program_are_listed() {
 }
 
 #[test]
+fn the_mode_can_be_called_transport() {
+    let workspace = Workspace::new();
+    let [mode, transport] =
+        ["--mode", "--transport"].map(|flag| workspace.run(AHMA_MCP, &[flag, "list-tools"]).stdout);
+    assert!(mode.starts_with('{'));
+    assert_eq!(mode, transport);
+}
+
+#[test]
+fn the_tools_directory_comes_from_the_flag_before_the_variable() {
+    let workspace = Workspace::new();
+    for directory in ["flag", "variable", "other"] {
+        let tool = ECHO.replace("\"say\"", &format!("\"{directory}\""));
+        workspace.write(&format!("{directory}/say.json"), tool);
+    }
+    let listed = |arguments: &[&str], value: &str| {
+        let all = [&["--mode", "list-tools"], arguments].concat();
+        let finished = workspace.run_with(AHMA_MCP, &all, &[("AHMA_TOOLS_DIR", value)]);
+        let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let names = names(&document).into_iter();
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["--tools-dir", "flag"], "variable"), ["flag"]);
+    assert_eq!(listed(&[], "variable"), ["variable"]);
+    assert_eq!(listed(&[], "variable:other"), ["variable", "other"]);
+    assert!(listed(&[], "").contains(&"git_clone".to_owned()));
+}
+
+#[test]
 fn an_unknown_mode_is_bad_usage() {
     assert_eq!(
         Workspace::new()

@@ -133,6 +133,9 @@ impl SandboxHost {
     }
 
     /// There is nothing that could end.
+    pub async fn end(&self) {}
+
+    /// There is nothing that could end.
     pub fn is_gone(&self) -> bool {
         false
     }

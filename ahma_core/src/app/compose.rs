@@ -30,6 +30,8 @@ use crate::stdio::{LineTransport, StandardStreams};
 
 /// How long answers that are on their way are waited for when every command has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
+/// How long sandbox hosts, which then have nothing to do, are waited for.
+const LAST_PROCESSES: Duration = Duration::from_millis(500);
 /// The exit code when a second signal ends the server at once.
 const EXIT_AT_ONCE: i32 = 1;
 
@@ -134,6 +136,8 @@ async fn serve(
     reloading.abort();
     state.executor.shut_down("the server stops").await;
     client.finish().await;
+    // They end with the server anyway; whoever waits for the server finds them gone.
+    let _ = tokio::time::timeout(LAST_PROCESSES, state.hosts.end()).await;
     served
 }
 

@@ -150,6 +150,13 @@ impl HostKeeper {
         alive
     }
 
+    /// Ends every host and waits until no process of it is left.
+    pub async fn end(&self) {
+        for host in self.alive().await {
+            host.end().await;
+        }
+    }
+
     /// What the host of most commands enforces.
     pub async fn report(&self) -> Result<SandboxReport, StartError> {
         let host = self.host(&Narrowing::default()).await?;

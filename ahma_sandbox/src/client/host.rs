@@ -27,6 +27,7 @@ use crate::wire::{FromHost, ToHost};
 /// A confined process that starts commands. Ends, with everything in it, when dropped.
 pub struct SandboxHost {
     shared: Arc<Shared>,
+    reaper: Reaper,
     report: SandboxReport,
     pid: u32,
     scope: DirectoryIdentity,
@@ -77,9 +78,10 @@ impl SandboxHost {
             ended_here: AtomicBool::new(false),
             warm: OnceLock::new(),
         });
-        tokio::spawn(read(Arc::clone(&shared), reaper));
+        tokio::spawn(read(Arc::clone(&shared), reaper.clone()));
         Ok(SandboxHost {
             shared,
+            reaper,
             report,
             pid,
             scope,
@@ -99,6 +101,15 @@ impl SandboxHost {
     /// Whether the host has ended.
     pub fn is_gone(&self) -> bool {
         self.shared.commands().is_none()
+    }
+
+    /// Ends the host with everything that runs in it, and waits until no process of it is left.
+    pub async fn end(&self) {
+        self.shared.ended_here.store(true, Ordering::Release);
+        // First, or the end of the connection would have it killed.
+        let ended = self.reaper.ended();
+        self.shared.connection.close();
+        ended.await;
     }
 
     /// Whether the scope is gone or another directory has taken its place. Commands of this host still

@@ -26,6 +26,8 @@ pub struct Sandbox {
 enum Request {
     Start(oneshot::Sender<io::Result<Started>>),
     Reap(u32),
+    /// Answered when nothing of the host is left; it has been told to end.
+    AwaitEnd(u32, oneshot::Sender<()>),
 }
 
 /// A host process that has just been started.
@@ -44,6 +46,16 @@ pub(super) struct Reaper {
 impl Reaper {
     pub(super) fn reap(&self) {
         let _ = self.requests.send(Request::Reap(self.pid));
+    }
+
+    /// Waits until nothing is left of a host that is being told to end.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let (reply, answer) = oneshot::channel();
+        // Where the thread is gone, the answer is dropped with the request.
+        let _ = self.requests.send(Request::AwaitEnd(self.pid, reply));
+        async move {
+            let _ = answer.await;
+        }
     }
 }
 
@@ -99,6 +111,13 @@ fn run(program: &PathBuf, work: &mpsc::Receiver<Request>) {
                     let _ = host.kill();
                     let _ = host.wait();
                 }
+            }
+            Request::AwaitEnd(pid, reply) => {
+                if let Some(index) = hosts.iter().position(|host| host.id() == pid) {
+                    // The process around the host ends after everything in it.
+                    let _ = hosts.swap_remove(index).wait();
+                }
+                let _ = reply.send(());
             }
         }
     }

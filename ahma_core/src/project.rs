@@ -118,10 +118,14 @@ fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
+    // What follows a question mark may be a token.
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let host_end = rest.find('/').unwrap_or(rest.len());
-    match rest[..host_end].rfind('@') {
+    // A password may hold a slash; then the host is behind the last `@`, and has no user in its path.
+    let has_user = rest[..host_end].contains(['@', ':']);
+    match rest.rfind('@').filter(|_| has_user) {
         Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
-        None => url.to_owned(),
+        None => format!("{scheme}://{rest}"),
     }
 }
 
@@ -160,6 +164,11 @@ mod tests {
             ("https://me:secret@host/a/b.git", "https://host/a/b.git"),
             ("https://token@host", "https://host"),
             ("https://host/a@b/c", "https://host/a@b/c"),
+            (
+                "https://host/a.git?private_token=secret",
+                "https://host/a.git",
+            ),
+            ("https://me:sec/ret@host/a", "https://host/a"),
             ("git@host:a/b.git", "git@host:a/b.git"),
             ("/srv/b", "/srv/b"),
         ] {

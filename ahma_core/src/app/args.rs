@@ -105,6 +105,7 @@ pub(super) struct Args {
     pub(super) keep_minutes: u32,
 
     /// Shells that are started ahead of time and wait for the scripts of `sandboxed_shell`, each for one.
+    /// While scripts come in a row up to 12 wait.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub(super) warm_shells: u32,
 

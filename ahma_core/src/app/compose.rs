@@ -19,7 +19,7 @@ use super::failure::Failure;
 use super::logging::Logging;
 use super::reload::{self, Reload};
 use super::settings::Settings;
-use super::signals::{StopSignals, reload_on_hangup};
+use super::signals::{HangUps, StopSignals};
 use crate::config::AvailabilityCheck;
 use crate::executor::{AvailabilityJudge, Executor, QuietCommands};
 use crate::operation::OperationStore;
@@ -72,6 +72,7 @@ async fn serve(
 ) -> Result<(), Failure> {
     let started = SystemTime::now();
     let mut signals = StopSignals::listen()?;
+    let hang_ups = HangUps::listen()?;
     let audit = logging.audit_log(&settings.audit, &settings.log);
     let audit = audit.map_err(Failure::Usage)?;
 
@@ -92,7 +93,7 @@ async fn serve(
     let judge = AvailabilityJudge::new(questions.clone());
     let registry = Arc::new(Registry::new(known_at_once(tools, &judge).await));
     let are_safe = reload::are_safe(&settings.tools, hosts.policy(), &confinement.report);
-    reload_on_hangup(Arc::clone(&reload.asked))?;
+    hang_ups.ask_for_reload(Arc::clone(&reload.asked));
     let reloading = tokio::spawn(reload.keep_current(Arc::clone(&registry), are_safe, judge));
 
     let spools = SpoolPlace::new(
@@ -162,7 +163,9 @@ impl Client {
                 }
                 // Clients look whether a server starts, and go.
                 Err(
-                    ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled,
+                    ServerInitializeError::ConnectionClosed(_)
+                    | ServerInitializeError::TransportError { .. }
+                    | ServerInitializeError::Cancelled,
                 ) => Ok(()),
                 Err(error) => Err(Failure::Other(format!(
                     "the client did not begin correctly: {error}"

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::args::Args;
 use super::failure::{EXIT_FAILURE, EXIT_USAGE};
+use super::settings;
 use super::sources::ToolSources;
 use crate::config::{Catalog, Waiting, listed_description, load};
 use crate::registry::fits;
@@ -16,7 +17,8 @@ use crate::service::built_in_tools;
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
     let environment = std::env::vars_os().collect();
-    let sources = match ToolSources::of(args, &environment, Path::new(".")).read() {
+    let project = settings::asked_scope(args, &environment).unwrap_or(Path::new("."));
+    let sources = match ToolSources::of(args, &environment, project).read() {
         Ok(sources) => sources,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");
@@ -26,7 +28,7 @@ pub(super) fn run(args: &Args) -> ExitCode {
     let catalog = load(sources);
     report_rejected(&catalog);
     let mut tools = built_in(args);
-    tools.extend(listing(&catalog));
+    tools.extend(listing(&catalog, project, args.sync));
     let document = json!({ "tools": tools });
     match writeln!(io::stdout(), "{document:#}") {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,14 +66,18 @@ fn built_in(args: &Args) -> Vec<Value> {
         .collect()
 }
 
-fn listing(catalog: &Catalog) -> Vec<Value> {
+fn listing(catalog: &Catalog, project: &Path, always_sync: bool) -> Vec<Value> {
+    let waiting = match always_sync {
+        true => Waiting::Always,
+        false => Waiting::AsDeclared,
+    };
     catalog
         .leaves()
-        .filter(|(_, leaf)| fits(leaf, Path::new(".")))
+        .filter(|(_, leaf)| fits(leaf, project))
         .map(|(tool, leaf)| {
             json!({
                 "name": leaf.name,
-                "description": listed_description(leaf, Waiting::AsDeclared),
+                "description": listed_description(leaf, waiting),
                 "inputSchema": leaf.input_schema,
                 "source": tool.source.to_string_lossy(),
             })

@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
@@ -28,6 +29,7 @@ const AUDIT_LOGS_KEPT: usize = 30;
 pub(super) struct Logging {
     guards: Vec<WorkerGuard>,
     batches: Vec<BatchGuard>,
+    is_to_stderr: bool,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
 }
@@ -38,6 +40,7 @@ impl Logging {
         let mut logging = Logging {
             guards: Vec::new(),
             batches: Vec::new(),
+            is_to_stderr: false,
             warnings: Vec::new(),
         };
         let file = match (settings.to_stderr, &settings.cache) {
@@ -56,17 +59,16 @@ impl Logging {
                 None
             }
         };
+        logging.is_to_stderr = file.is_none();
         let filter = EnvFilter::builder().parse_lossy(&settings.filter);
-        match file {
-            Some(file) => {
-                let (writer, guard) = NonBlockingBuilder::default()
-                    .buffered_lines_limit(LINES_WAITING)
-                    .finish(file);
-                logging.guards.push(guard);
-                subscribe(writer, filter, false);
-            }
-            None => subscribe(io::stderr, filter, settings.colours),
-        }
+        // Nobody may read stderr, and a disk may hang: lines are dropped then, calls are not.
+        let builder = NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING);
+        let (writer, guard) = match file {
+            Some(file) => builder.finish(file),
+            None => builder.finish(io::stderr()),
+        };
+        logging.guards.push(guard);
+        subscribe(writer, filter, settings.colours && logging.is_to_stderr);
         for warning in &logging.warnings {
             tracing::warn!("{warning}; logging to stderr");
         }
@@ -153,5 +155,8 @@ fn daily_file(directory: &Path, suffix: &str, kept: usize) -> io::Result<Rolling
 fn own_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600);
+    // A link could lead elsewhere next time; a pipe that nobody reads would keep the server from starting.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
     options.open(path)
 }

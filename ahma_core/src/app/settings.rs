@@ -10,8 +10,12 @@ use clap::ValueEnum as _;
 
 use super::args::{Args, LogLevel, NetworkArg};
 use super::sources::ToolSources;
+use super::way::real_path_outside;
 use crate::guard::usually_protected;
 use crate::operation::Retention;
+
+/// What is logged usually. The SDK warns of every wrong call, with all it holds.
+const USUAL_LOG: &str = "info,rmcp=error";
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,10 +90,7 @@ impl Settings {
         directory: &Path,
     ) -> Result<Self, SettingsError> {
         let variable = |name: &str| environment.get(OsStr::new(name));
-        let asked = args
-            .sandbox_scope
-            .as_deref()
-            .or(variable("AHMA_SANDBOX_SCOPE").map(Path::new));
+        let asked = asked_scope(args, environment);
         let scope = directory.join(asked.unwrap_or(directory));
         let home = variable("HOME").map(Path::new);
         let width = if args.allow_wide_scope {
@@ -137,6 +138,16 @@ impl Settings {
     }
 }
 
+/// The scope that flag or variable ask for.
+pub(super) fn asked_scope<'a>(
+    args: &'a Args,
+    environment: &'a BTreeMap<OsString, OsString>,
+) -> Option<&'a Path> {
+    let variable = environment.get(OsStr::new("AHMA_SANDBOX_SCOPE"));
+    let flag = args.sandbox_scope.as_deref();
+    flag.or(variable.map(Path::new))
+}
+
 /// Protects the directories that tools are read from: a command must not make tools.
 fn protect_tools(
     protect: &mut Vec<PathBuf>,
@@ -164,7 +175,7 @@ fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
         (false, level) => level.map(|level| match level {
             LogLevel::Error => "error",
             LogLevel::Warn => "warn",
-            LogLevel::Info => "info,rmcp=warn",
+            LogLevel::Info => USUAL_LOG,
             LogLevel::Debug => "debug",
             LogLevel::Trace => "trace",
         }),
@@ -172,7 +183,7 @@ fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
     let variable = variable.map(|value| value.to_string_lossy().into_owned());
     flag.map(str::to_owned)
         .or(variable.filter(|value| !value.is_empty()))
-        .unwrap_or_else(|| "info,rmcp=warn".to_owned())
+        .unwrap_or_else(|| USUAL_LOG.to_owned())
 }
 
 /// Where programs of the user keep what can be lost.
@@ -189,11 +200,12 @@ fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf
     base.map(|base| base.join("ahma_mcp"))
 }
 
-/// Whether commands can write to a path, or could put something in its place.
+/// Whether commands can write to a path, or could put something in its place, or in the place of a link on
+/// the way to it.
 fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
-    let existing = path.ancestors().find_map(|it| it.canonicalize().ok());
-    let existing = existing.unwrap_or_else(|| path.to_owned());
-    writable.iter().any(|root| existing.starts_with(root))
+    let mut ways = path.ancestors();
+    let existing = ways.find(|it| it.symlink_metadata().is_ok());
+    existing.is_none_or(|existing| real_path_outside(existing, writable).is_none())
 }
 
 fn audit(
@@ -356,7 +368,7 @@ mod tests {
                 .log
                 .filter
         };
-        assert_eq!(filter(&[], &[]), "info,rmcp=warn");
+        assert_eq!(filter(&[], &[]), "info,rmcp=error");
         assert_eq!(filter(&[], &[("RUST_LOG", "warn")]), "warn");
         assert_eq!(filter(&["--debug"], &[("RUST_LOG", "warn")]), "debug");
         let error = ["--log-level", "error"];

@@ -29,13 +29,21 @@ impl StopSignals {
     }
 }
 
-/// Has tool files read again on SIGHUP, for as long as the server runs.
-pub(super) fn reload_on_hangup(reload: Arc<Notify>) -> io::Result<()> {
-    let mut hang_up = signal(SignalKind::hangup())?;
-    tokio::spawn(async move {
-        while hang_up.recv().await.is_some() {
-            reload.notify_one();
-        }
-    });
-    Ok(())
+/// What asks for tool files to be read again: SIGHUP. Listened to from the beginning too, because it
+/// would end the server otherwise.
+pub(super) struct HangUps(Signal);
+
+impl HangUps {
+    pub(super) fn listen() -> io::Result<Self> {
+        signal(SignalKind::hangup()).map(HangUps)
+    }
+
+    /// Asks for it, for as long as the server runs.
+    pub(super) fn ask_for_reload(mut self, reload: Arc<Notify>) {
+        tokio::spawn(async move {
+            while self.0.recv().await.is_some() {
+                reload.notify_one();
+            }
+        });
+    }
 }

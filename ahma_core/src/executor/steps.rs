@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::exists_beneath;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandPlan;
 use super::run::{Run, cancelled};
@@ -22,6 +22,8 @@ pub struct SequencePlan {
     pub working_directory: PathBuf,
     /// The steps, in order.
     pub steps: Vec<StepPlan>,
+    /// All of it is stopped when it has run this long; each step has a deadline of its own besides.
+    pub deadline: Option<Duration>,
 }
 
 impl SequencePlan {
@@ -102,14 +104,21 @@ impl Skip {
 /// Runs the steps until one fails, unless that does not matter, or the operation is cancelled.
 pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
     let count = plan.steps.len();
+    let end = plan.deadline.map(|deadline| Instant::now() + deadline);
+    let mut warnings = Vec::new();
     let mut last = Ending::of(OperationState::Completed, None);
     for (number, step) in (1..).zip(&plan.steps) {
         if number > 1 {
             tokio::select! {
                 biased;
                 reason = run.operation.cancelled() => return cancelled(reason),
+                () = at(end) => {}
                 () = sleep(step.delay) => {}
             }
+        }
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return too_late(number, count, plan, warnings);
         }
         let heading = format!("== step {number} of {count}: {}", step.title);
         let scope = &run.hosts.policy().scope;
@@ -119,13 +128,21 @@ pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
             say(run, &format!("{heading}: skipped, {reason}")).await;
             continue;
         }
-        let at = format!("step {number} of {count}: {}", step.title);
-        run.store.at_step(&run.operation, at);
+        let what = format!("step {number} of {count}: {}", step.title);
+        run.store.at_step(&run.operation, what);
         say(run, &heading).await;
         last = match &step.action {
-            StepAction::Command(command) => run.command(command).await,
-            StepAction::Answer(question) => answer(run, question.as_ref()).await,
+            StepAction::Command(command) => {
+                let mut command = command.clone();
+                command.deadline = left.map_or(command.deadline, |left| left.min(command.deadline));
+                run.command(&command).await
+            }
+            StepAction::Answer(question) => tokio::select! {
+                answered = answer(run, question.as_ref()) => answered,
+                () = at(end) => return too_late(number, count, plan, warnings),
+            },
         };
+        warnings.append(&mut last.warnings);
         if last.state == OperationState::Completed {
             continue;
         }
@@ -137,13 +154,30 @@ pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
         if last.state != OperationState::Failed || !step.continue_on_error {
             let why = last.explanation.take().map(|why| format!(": {why}"));
             last.explanation = Some(format!("{failed}{}", why.unwrap_or_default()));
+            last.warnings = warnings;
             return last;
         }
         say(run, &format!("== {failed}; going on")).await;
         last = Ending::of(OperationState::Completed, None);
     }
     last.exit_code = Some(0);
+    last.warnings = warnings;
     last
+}
+
+async fn at(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn too_late(number: usize, count: usize, plan: &SequencePlan, warnings: Vec<String>) -> Ending {
+    let seconds = plan.deadline.unwrap_or_default().as_secs_f64();
+    let why = format!("stopped after {seconds} seconds, at step {number} of {count}");
+    let mut ending = Ending::of(OperationState::TimedOut, why);
+    ending.warnings = warnings;
+    ending
 }
 
 /// Asks the server; what it says is output like any other.

@@ -27,6 +27,17 @@ pub enum OperationState {
 }
 
 impl OperationState {
+    /// Each of them.
+    pub const ALL: [OperationState; 7] = [
+        OperationState::Queued,
+        OperationState::Running,
+        OperationState::Completed,
+        OperationState::Failed,
+        OperationState::Cancelled,
+        OperationState::TimedOut,
+        OperationState::Lost,
+    ];
+
     /// Whether nothing more will happen.
     pub fn is_final(self) -> bool {
         !matches!(self, OperationState::Queued | OperationState::Running)

@@ -3,6 +3,7 @@
 use std::io;
 
 use regex::Regex;
+use tokio::task::spawn_blocking;
 
 use super::clean::{clean, rest_at_start, unfinished_at_end};
 use super::store::{Output, Raw};
@@ -109,9 +110,9 @@ impl Output {
                 Raw::Lost { until } => offset = *until,
             }
             // Matching takes time, and the runtime has other things to do.
-            search = tokio::task::spawn_blocking(move || search.with(piece)).await?;
+            search = spawn_blocking(move || search.with(piece)).await?;
         }
-        search.look_at_rest();
+        let search = spawn_blocking(move || search.at_the_end()).await?;
         Ok((search.hits, search.count))
     }
 }
@@ -142,6 +143,11 @@ impl Search {
                 }
             }
         }
+        self
+    }
+
+    fn at_the_end(mut self) -> Self {
+        self.look_at_rest();
         self
     }
 

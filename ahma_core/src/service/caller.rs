@@ -19,6 +19,9 @@ use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use crate::operation::Operation;
 
+/// A longer name of a client is cut.
+const LONGEST_CLIENT: usize = 200;
+
 /// The maker of a call.
 pub(super) struct Caller {
     /// What the program calls itself.
@@ -52,7 +55,8 @@ impl Caller {
         let told = Arc::<AtomicU32>::default();
         Caller {
             client: context.client_info().map_or("unknown".into(), |client| {
-                format!("{} {}", client.name, client.version).into()
+                let name = format!("{} {}", client.name, client.version);
+                name[..name.floor_char_boundary(LONGEST_CLIENT)].into()
             }),
             cancelled: context.ct.clone(),
             takes_tasks: is_newer && capabilities.is_some_and(|it| it.supports_tasks()),

@@ -12,11 +12,15 @@ use serde_json::{Map, Value};
 use super::arguments::{ExecutionMode, NoArguments, ShellArguments, read};
 use super::caller::Caller;
 use super::{ServiceState, leaf, operations, respond, server_info, tasks};
-use crate::config::{ArgumentFault, Narrowing, check_call, shell_arguments};
+use crate::config::{ArgumentFault, BUILT_IN_TOOLS, Narrowing, check_call, shell_arguments};
 use crate::executor::command_line::Word;
 use crate::executor::{CommandPlan, Work};
 use crate::operation::OperationId;
 
+/// What nobody reads: the SDK drops answers to calls that were cancelled.
+const CANCELLED: &str = "the call was cancelled";
+/// A longer name is cut where it is repeated.
+const LONGEST_NAME: usize = 100;
 /// How long an `auto` call waits before it goes on in the background.
 const AUTO_WAIT: Duration = Duration::from_secs(10);
 /// Answers a call.
@@ -31,30 +35,43 @@ pub(super) async fn call(
             Ok(arguments) => shell(state, arguments, caller).await,
             Err(fault) => Err(fault),
         },
-        _ => match answer(state, name, arguments.clone(), caller, None).await {
-            Some(answer) => answer.map(Into::into),
-            None => {
-                let Some(leaf) = state.registry.current().leaf(name).cloned() else {
-                    let message = format!("there is no tool `{name}`");
-                    return Err(ErrorData::invalid_params(message, None));
-                };
-                leaf::call(state, &leaf, arguments, caller).await
-            }
+        _ if is_answer(name) => tokio::select! {
+            // First, so that what a call asks for is asked for even when nobody waits for its answer.
+            biased;
+            answer = answer(state, name, arguments, caller, None) => answer.map(Into::into),
+            () = caller.cancelled.cancelled() => Err(CANCELLED.to_owned()),
         },
+        _ => {
+            let Some(leaf) = state.registry.current().leaf(name).cloned() else {
+                let message = format!("there is no tool `{}`", cut(name));
+                return Err(ErrorData::invalid_params(message, None));
+            };
+            leaf::call(state, &leaf, arguments, caller).await
+        }
     };
     Ok(response.unwrap_or_else(|why| respond::refused(why).into()))
 }
 
-/// What a built-in tool that runs no command answers; `None` when there is none of that name. A step of a
-/// sequence asks on behalf of the sequence's operation.
+/// Whether it is a built-in tool that runs no command.
+pub(super) fn is_answer(name: &str) -> bool {
+    name != "sandboxed_shell" && BUILT_IN_TOOLS.contains(&name)
+}
+
+/// A name that no tool has may be of any length.
+fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
+}
+
+/// What a built-in tool that runs no command answers. A step of a sequence asks on behalf of the
+/// sequence's operation.
 pub(super) async fn answer(
     state: &ServiceState,
     name: &str,
     arguments: Map<String, Value>,
     caller: &Caller,
     on_behalf: Option<&OperationId>,
-) -> Option<Result<CallToolResult, String>> {
-    Some(match name {
+) -> Result<CallToolResult, String> {
+    match name {
         "await" => match read(name, arguments) {
             Ok(arguments) => operations::wait(state, arguments, caller, on_behalf).await,
             Err(fault) => Err(fault),
@@ -74,8 +91,8 @@ pub(super) async fn answer(
             Ok(NoArguments {}) => server_info::server_info(state).await,
             Err(fault) => Err(fault),
         },
-        _ => return None,
-    })
+        _ => Err(format!("there is no tool `{name}`")),
+    }
 }
 
 /// Checked like the arguments of any leaf, with the same messages.
@@ -146,6 +163,9 @@ pub(super) async fn follow(
     mode: ExecutionMode,
     caller: &Caller,
 ) -> Result<CallToolResponse, String> {
+    if caller.cancelled.is_cancelled() {
+        return Err(CANCELLED.to_owned());
+    }
     let operation = state.executor.start(work, &caller.client);
     let operation = operation.map_err(|why| why.to_string())?;
     let goes_on = || {
@@ -163,16 +183,23 @@ pub(super) async fn follow(
     let outcome = async {
         tokio::select! {
             _ = operation.ended() => true,
-            () = caller.cancelled.cancelled() => {
-                operation.cancel("the client cancelled the call");
-                operation.ended().await;
-                true
-            }
             () = after(patience) => false,
         }
     };
     let operations = std::slice::from_ref(&operation);
-    match caller.told_meanwhile(operations, outcome).await {
+    // Looked after on its own: telling may have to wait for a client that does not read.
+    let cancelling = async {
+        caller.cancelled.cancelled().await;
+        operation.cancel("the client cancelled the call");
+        operation.ended().await;
+        true
+    };
+    let has_ended = tokio::select! {
+        biased;
+        has_ended = caller.told_meanwhile(operations, outcome) => has_ended,
+        has_ended = cancelling => has_ended,
+    };
+    match has_ended {
         true => Ok(respond::finished(&operation, state).into()),
         false => Ok(goes_on()),
     }

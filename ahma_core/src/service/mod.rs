@@ -25,15 +25,15 @@ mod tasks;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
-    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams,
     SubscriptionFilter, Tool, UpdateTaskParams,
@@ -107,8 +107,10 @@ pub struct AhmaService {
     built_in: Arc<[Tool]>,
     /// Whether the client wants messages about ordinary events.
     wants_messages: Arc<AtomicBool>,
-    /// The declared tools before the client could have seen any.
-    at_first: Arc<ToolSnapshot>,
+    /// Whether somebody sees to it that the client hears of changes of the list.
+    is_told_of_changes: Arc<AtomicBool>,
+    /// The declared tools that the client has listed last, or could have seen first.
+    listed: Arc<Mutex<Arc<ToolSnapshot>>>,
 }
 
 impl AhmaService {
@@ -116,8 +118,9 @@ impl AhmaService {
     pub fn new(state: Arc<ServiceState>) -> Self {
         let built_in = built_in_tools(state.no_shell, state.always_sync);
         AhmaService {
-            at_first: state.registry.current(),
+            listed: Arc::new(Mutex::new(state.registry.current())),
             wants_messages: Arc::new(AtomicBool::new(true)),
+            is_told_of_changes: Arc::default(),
             state,
             built_in: built_in.into(),
         }
@@ -130,11 +133,17 @@ impl AhmaService {
             .collect()
     }
 
-    /// Waits for changes of the list that a client sees, from what it could have seen first.
+    fn listed(&self) -> MutexGuard<'_, Arc<ToolSnapshot>> {
+        // A pointer is whole after any panic.
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for changes of the list that a client sees, from what it could have seen.
     fn list_changes(&self) -> ListChanges {
+        let seen = Arc::clone(&self.listed());
         ListChanges {
             service: self.clone(),
-            seen: self.declared(&self.at_first),
+            seen: self.declared(&seen),
             changes: self.state.registry.changes(),
         }
     }
@@ -187,6 +196,19 @@ impl ListChanges {
     }
 }
 
+/// Methods that are answered when their parameters are right.
+const KNOWN_METHODS: [&str; 9] = [
+    "initialize",
+    "logging/setLevel",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
+    "tools/call",
+    "tools/list",
+];
+
 /// What is not offered is not answered, not even with nothing.
 fn not_offered<T>(method: &'static str) -> Result<T, ErrorData> {
     Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
@@ -213,6 +235,10 @@ impl ServerHandler for AhmaService {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // A client that says it twice is told once of each change.
+        if self.is_told_of_changes.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let mut list = self.list_changes();
         tokio::spawn(async move {
             while list.next().await {
@@ -239,8 +265,11 @@ impl ServerHandler for AhmaService {
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if caller::is_newer(&context) {
+            return not_offered("logging/setLevel");
+        }
         let wants = matches!(request.level, LoggingLevel::Debug | LoggingLevel::Info);
         self.wants_messages.store(wants, Ordering::Relaxed);
         Ok(())
@@ -302,6 +331,20 @@ impl ServerHandler for AhmaService {
         not_offered("completion/complete")
     }
 
+    /// What the SDK does not know, or cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if !KNOWN_METHODS.contains(&request.method.as_str()) {
+            let method: String = request.method.chars().take(100).collect();
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let why = format!("the parameters of {} are not what it takes", request.method);
+        Err(ErrorData::invalid_params(why, None))
+    }
+
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let built_in = self.built_in.iter().find(|tool| tool.name == name);
         built_in.cloned().or_else(|| {
@@ -315,7 +358,9 @@ impl ServerHandler for AhmaService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let declared = self.declared(&self.state.registry.current());
+        let tools = self.state.registry.current();
+        let declared = self.declared(&tools);
+        *self.listed() = tools;
         self.state.registry.note_listed();
         let all = self.built_in.iter().cloned().chain(declared);
         Ok(ListToolsResult::with_all_items(all.collect()))

@@ -1,10 +1,12 @@
 //! The built-in tools about operations: waiting, listing, stopping, reading.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use regex::RegexBuilder;
 use rmcp::model::CallToolResult;
+use tokio::time::timeout;
 
 use super::arguments::{
     AwaitArguments, CancelArguments, OneOrMany, ReadOutputArguments, StatusArguments,
@@ -16,6 +18,14 @@ use crate::output::PageRequest;
 
 /// How long `await` waits unless told otherwise: below the 60 s at which common clients give up.
 const AWAIT_SECONDS: u32 = 45;
+/// How long it waits at most.
+const MOST_SECONDS: u32 = 3600;
+/// Outputs of several operations are shown until they are so long together.
+const LONGEST_ANSWER: usize = 192 * 1024;
+/// A pattern that is larger when it is compiled, in bytes, would search too slowly.
+const LARGEST_PATTERN: usize = 1 << 18;
+/// How long a search may take.
+const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
 const STATUS_ROWS: usize = 20;
 /// A command that has been silent for this long may be waiting for something.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -28,6 +38,10 @@ pub(super) async fn wait(
     caller: &Caller,
     on_behalf: Option<&OperationId>,
 ) -> Result<CallToolResult, String> {
+    let seconds = arguments.timeout_seconds.unwrap_or(AWAIT_SECONDS);
+    if seconds > MOST_SECONDS {
+        return Err(format!("timeout_seconds: at most {MOST_SECONDS}"));
+    }
     let (operations, unknown) = match &arguments.operation_id {
         Some(OneOrMany::One(id)) => find(state, std::slice::from_ref(id)),
         Some(OneOrMany::Many(ids)) => find(state, ids),
@@ -46,7 +60,6 @@ pub(super) async fn wait(
             (unfinished.collect(), Vec::new())
         }
     };
-    let seconds = arguments.timeout_seconds.unwrap_or(AWAIT_SECONDS);
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds.into());
     let all_ended = async {
         for operation in &operations {
@@ -69,9 +82,15 @@ pub(super) async fn wait(
         ));
     }
     let mut parts: Vec<String> = Vec::new();
+    let mut length = 0;
     for operation in &operations {
-        if operation.state().is_final() {
-            parts.push(respond::finished_text(operation, state));
+        if operation.state().is_final() && length > LONGEST_ANSWER {
+            let line = respond::summary(&operation.record());
+            parts.push(format!("{line} (not shown here; `await` it alone)"));
+        } else if operation.state().is_final() {
+            let text = respond::finished_text(operation, state);
+            length += text.len();
+            parts.push(text);
         } else {
             parts.push(format!(
                 "{} still {}",
@@ -100,7 +119,8 @@ pub(super) async fn wait(
 fn find(state: &ServiceState, ids: &[String]) -> (Vec<Arc<Operation>>, Vec<String>) {
     let mut found = Vec::new();
     let mut unknown = Vec::new();
-    for id in ids {
+    let mut seen = HashSet::new();
+    for id in ids.iter().filter(|id| seen.insert(id.as_str())) {
         match state.executor.store().get(id) {
             Some(operation) => found.push(operation),
             None => unknown.push(id.clone()),
@@ -135,6 +155,15 @@ pub(super) fn status(
 ) -> Result<CallToolResult, String> {
     if let Some(id) = &arguments.operation_id {
         known(state, id)?;
+    }
+    if arguments.limit == Some(0) {
+        return Err("limit: at least 1".to_owned());
+    }
+    let states = OperationState::ALL.map(OperationState::name);
+    if let Some(asked) = &arguments.state
+        && !states.contains(&asked.as_str())
+    {
+        return Err(format!("state: expected one of {}", states.join(", ")));
     }
     let mut rows = Vec::new();
     let mut records = Vec::new();
@@ -199,14 +228,15 @@ pub(super) async fn read_output(
     let totals = operation.output.totals();
     if let Some(pattern) = &arguments.pattern {
         let pattern = RegexBuilder::new(pattern)
-            .size_limit(1 << 20)
+            .size_limit(LARGEST_PATTERN)
             .build()
             .map_err(|error| format!("the pattern is not a regular expression: {error}"))?;
-        let (hits, count) = operation
-            .output
-            .search(&pattern)
-            .await
-            .map_err(unreadable)?;
+        let searching = timeout(SEARCH_PATIENCE, operation.output.search(&pattern));
+        let found = searching.await.map_err(|_| {
+            let seconds = SEARCH_PATIENCE.as_secs();
+            format!("the search took more than {seconds} s; use a simpler pattern, or read pages")
+        })?;
+        let (hits, count) = found.map_err(unreadable)?;
         let mut lines: Vec<String> = hits
             .iter()
             .map(|hit| format!("line {}, offset {}: {}", hit.line, hit.offset, hit.text))

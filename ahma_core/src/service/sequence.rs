@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{ExecutionMode, MetaArguments, read};
 use super::caller::Caller;
-use super::calls::{self, describe_faults, follow, plan_shell, read_shell, working_directory};
-use super::{ServiceState, leaf, respond};
-use crate::config::{
-    Action, BUILT_IN_TOOLS, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments,
+use super::calls::{
+    self, describe_faults, follow, is_answer, plan_shell, read_shell, working_directory,
 };
+use super::{ServiceState, leaf, respond};
+use crate::config::{Action, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments};
 use crate::executor::{SequencePlan, Skip, StepAction, StepPlan};
 use crate::registry::ToolSnapshot;
 
@@ -44,10 +44,16 @@ pub(super) async fn call(
     };
     let place = directory.to_string_lossy().into_owned();
     planning.add(sequence, &place).await?;
+    let declared = leaf.timeout_seconds;
+    let declared = declared.map(|seconds| Duration::from_secs(seconds.into()));
     let plan = SequencePlan {
         tool: leaf.name.clone(),
         working_directory: directory,
         steps: planning.steps,
+        deadline: meta
+            .timeout_seconds
+            .map(Duration::from_secs_f64)
+            .or(declared),
     };
     let usual = if leaf.synchronous {
         ExecutionMode::Sync
@@ -120,11 +126,6 @@ impl Planning<'_> {
     }
 }
 
-/// Whether a target is a built-in tool that runs no command.
-fn is_answer(target: &str) -> bool {
-    target != "sandboxed_shell" && BUILT_IN_TOOLS.contains(&target)
-}
-
 fn answer(state: &Arc<ServiceState>, step: &StepSpec) -> StepAction {
     let (state, target) = (Arc::clone(state), step.target.clone());
     let arguments = step.args.clone();
@@ -134,11 +135,7 @@ fn answer(state: &Arc<ServiceState>, step: &StepSpec) -> StepAction {
         Box::pin(async move {
             let caller = Caller::nobody();
             let answer = calls::answer(&state, &target, arguments, &caller, Some(&operation));
-            match answer.await {
-                Some(Ok(result)) => respond::text_of(&result),
-                Some(Err(why)) => Err(why),
-                None => Err(format!("there is no tool `{target}`")),
-            }
+            respond::text_of(&answer.await?)
         })
     }))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+    ClientRequest, ErrorData, GetMeta as _, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use serde_json::Value;
 
@@ -86,12 +86,20 @@ pub(super) fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Whether a request begins the conversation; before that, the SDK takes only requests.
+/// Whether a request begins the conversation; before that, the SDK takes only requests. One of the newer
+/// lifecycle does when it says who asks, in a version that exists.
 pub(super) fn begins_conversation(request: &ClientRequest) -> bool {
-    !matches!(
-        request,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)
-    )
+    let newer = ProtocolVersion::V_2026_07_28;
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let version = meta.protocol_version();
+            let is_known = version.is_some_and(|it| ProtocolVersion::KNOWN_VERSIONS.contains(&it));
+            is_known && meta.missing_required_keys(&newer).is_empty()
+        }
+    }
 }
 
 /// The request that a message cancels.

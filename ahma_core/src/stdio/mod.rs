@@ -15,6 +15,7 @@ mod request_ids;
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 
 use rmcp::RoleServer;
@@ -33,7 +34,9 @@ use self::request_ids::RequestIds;
 pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// Requests that are in work at the same time; more are refused.
 pub const MOST_REQUESTS: usize = 10_000;
-/// Refusals that wait for the client to read.
+/// Bytes that wait for the client to read. When there are more, its requests are refused.
+pub const MOST_UNREAD: usize = 32 * 1024 * 1024;
+/// Refusals that wait for the client to read; more are dropped.
 const MOST_REFUSALS: usize = 64;
 
 type Writer = Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>;
@@ -48,6 +51,8 @@ pub struct LineTransport {
     /// What to answer to a line that is no message.
     refusal: Option<Refusal>,
     refusals: Arc<Semaphore>,
+    /// Bytes that are to be written.
+    unread: Arc<AtomicUsize>,
     /// Whether a request has begun the conversation.
     has_begun: bool,
     gone: CancellationToken,
@@ -70,6 +75,7 @@ impl LineTransport {
             ready: VecDeque::new(),
             refusal: None,
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
+            unread: Arc::default(),
             has_begun: false,
             gone,
         }
@@ -89,9 +95,14 @@ impl LineTransport {
         match message {
             ClientJsonRpcMessage::Request(mut request) => {
                 self.has_begun |= messages::begins_conversation(&request.request);
-                if ids.in_work() >= MOST_REQUESTS {
-                    let why =
-                        format!("{MOST_REQUESTS} requests are in work already; wait for answers");
+                let too_much = if ids.in_work() >= MOST_REQUESTS {
+                    Some("too many requests are in work; wait for answers")
+                } else if self.unread.load(Ordering::Relaxed) >= MOST_UNREAD {
+                    Some("too many answers wait to be read; read them first")
+                } else {
+                    None
+                };
+                if let Some(why) = too_much {
                     self.refusal = Some(Refusal {
                         id: Some(request.id),
                         error: ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None),
@@ -113,20 +124,34 @@ impl LineTransport {
         }
     }
 
-    /// Has the refusal written by a task: a message must not be cut where reading is interrupted.
-    async fn refuse(&mut self) {
-        if self.refusal.is_none() {
+    /// Has the refusal written by a task: a message must not be cut where reading is interrupted. A client that
+    /// does not read gets no more of them.
+    fn refuse(&mut self) {
+        let Some(refusal) = self.refusal.take() else {
             return;
-        }
-        let permit = Arc::clone(&self.refusals).acquire_owned().await;
-        if let Some(refusal) = self.refusal.take() {
+        };
+        if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
             let message = ServerJsonRpcMessage::error(refusal.error, refusal.id);
-            let write = write(Arc::clone(&self.writer), messages::line_of(&message));
+            let write = self.write(messages::line_of(&message));
             tokio::spawn(async move {
                 // A client that is gone needs no refusal.
                 let _ = write.await;
                 drop(permit);
             });
+        }
+    }
+
+    fn write(
+        &self,
+        line: io::Result<Vec<u8>>,
+    ) -> impl Future<Output = io::Result<()>> + Send + use<> {
+        let (writer, unread) = (Arc::clone(&self.writer), Arc::clone(&self.unread));
+        let length = line.as_ref().map_or(0, Vec::len);
+        unread.fetch_add(length, Ordering::Relaxed);
+        async move {
+            let written = write(writer, line).await;
+            unread.fetch_sub(length, Ordering::Relaxed);
+            written
         }
     }
 }
@@ -138,13 +163,19 @@ impl Transport<RoleServer> for LineTransport {
         &mut self,
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        lock(&self.ids).restore(&mut message);
-        write(Arc::clone(&self.writer), messages::line_of(&message))
+        let may_go = lock(&self.ids).restore(&mut message);
+        let write = may_go.then(|| self.write(messages::line_of(&message)));
+        async move {
+            match write {
+                Some(write) => write.await,
+                None => Ok(()),
+            }
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.refuse().await;
+            self.refuse();
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
             }

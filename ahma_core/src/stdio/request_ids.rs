@@ -34,30 +34,41 @@ impl RequestIds {
         gone.map(|(inner, _)| RequestId::Number(inner)).collect()
     }
 
-    /// Gives a message that goes out the ids that the client knows.
-    pub(super) fn restore(&mut self, message: &mut ServerJsonRpcMessage) {
+    /// Gives a message that goes out the ids that the client knows; whether it may go out. What belongs to a
+    /// request that was cancelled may not: nobody waits for it, and its inner id is nobody's business.
+    pub(super) fn restore(&mut self, message: &mut ServerJsonRpcMessage) -> bool {
         match message {
             ServerJsonRpcMessage::Response(response) => {
-                if let Some(outer) = self.answered(&response.id) {
-                    if let ServerResult::SubscriptionsListenResult(result) = &mut response.result {
-                        result.meta.set_subscription_id(outer.clone());
-                    }
-                    response.id = outer;
+                let Some(outer) = self.answered(&response.id) else {
+                    return false;
+                };
+                if let ServerResult::SubscriptionsListenResult(result) = &mut response.result {
+                    result.meta.set_subscription_id(outer.clone());
                 }
+                response.id = outer;
+                true
             }
-            ServerJsonRpcMessage::Error(error) => {
-                let id = error.id.take();
-                error.id = id.map(|id| self.answered(&id).unwrap_or(id));
-            }
+            ServerJsonRpcMessage::Error(error) => match error.id.take() {
+                Some(id) => {
+                    error.id = self.answered(&id);
+                    error.id.is_some()
+                }
+                None => true,
+            },
             ServerJsonRpcMessage::Notification(message) => {
                 let meta = message.notification.get_meta_mut();
-                let subscription = meta.subscription_id();
-                if let Some(outer) = subscription.and_then(|id| self.outer(&id)) {
+                let Some(subscription) = meta.subscription_id() else {
+                    return true;
+                };
+                let outer = self.outer(&subscription);
+                let is_known = outer.is_some();
+                if let Some(outer) = outer {
                     meta.set_subscription_id(outer);
                 }
+                is_known
             }
             // Its id is ours.
-            ServerJsonRpcMessage::Request(_) => {}
+            ServerJsonRpcMessage::Request(_) => true,
         }
     }
 
@@ -89,7 +100,7 @@ mod tests {
     fn answer(ids: &mut RequestIds, inner: RequestId) -> RequestId {
         let result = ServerResult::EmptyResult(EmptyResult {});
         let mut message = ServerJsonRpcMessage::response(result, inner);
-        ids.restore(&mut message);
+        assert!(ids.restore(&mut message));
         match message {
             ServerJsonRpcMessage::Response(response) => response.id,
             _ => unreachable!("it was a response"),
@@ -121,5 +132,8 @@ mod tests {
         assert_eq!(cancelled, [first, second]);
         assert_eq!(ids.in_work(), 1);
         assert_eq!(answer(&mut ids, other), number(8));
+        let late = ServerResult::EmptyResult(EmptyResult {});
+        let mut late = ServerJsonRpcMessage::response(late, cancelled.remove(0));
+        assert!(!ids.restore(&mut late), "it goes nowhere");
     }
 }

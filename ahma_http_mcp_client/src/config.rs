@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::ConfigError;
 
@@ -24,16 +25,16 @@ pub struct ServerEntry {
 #[derive(Debug)]
 pub struct McpConfig {
     path: PathBuf,
-    servers: BTreeMap<String, RawServer>,
+    servers: BTreeMap<String, Value>,
 }
 
 /// What other programs put into such files is none of our business, so unknown fields are passed over.
 #[derive(Debug, Deserialize)]
 struct RawConfig {
     #[serde(default)]
-    servers: BTreeMap<String, RawServer>,
+    servers: BTreeMap<String, Value>,
     #[serde(default, rename = "mcpServers")]
-    mcp_servers: BTreeMap<String, RawServer>,
+    mcp_servers: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -43,7 +44,7 @@ struct RawServer {
     args: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
-    cwd: Option<PathBuf>,
+    cwd: Option<String>,
 }
 
 impl McpConfig {
@@ -90,6 +91,11 @@ impl McpConfig {
                 },
             });
         };
+        let raw: RawServer = serde_json::from_value(raw).map_err(|error| ConfigError::Entry {
+            path: self.path.clone(),
+            name: name.to_owned(),
+            what: error.to_string(),
+        })?;
         let Some(command) = raw.command else {
             return Err(ConfigError::ByUrl {
                 path: self.path.clone(),
@@ -97,13 +103,29 @@ impl McpConfig {
             });
         };
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        let cwd = directory.join(raw.cwd.unwrap_or_default());
+        let here = self.workspace();
+        let filled = |text: String| text.replace("${workspaceFolder}", &here);
+        let cwd = directory.join(filled(raw.cwd.unwrap_or_default()));
         Ok(ServerEntry {
-            command,
-            args: raw.args,
-            env: raw.env,
+            command: filled(command),
+            args: raw.args.into_iter().map(filled).collect(),
+            env: raw
+                .env
+                .into_iter()
+                .map(|(name, value)| (name, filled(value)))
+                .collect(),
             cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
         })
+    }
+
+    /// The project that editors mean by `${workspaceFolder}`: where the file is, or above its `.vscode` or
+    /// `.cursor`.
+    fn workspace(&self) -> String {
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        let is_of_editor = directory.ends_with(".vscode") || directory.ends_with(".cursor");
+        let above = directory.parent().filter(|_| is_of_editor);
+        above.unwrap_or(directory).to_string_lossy().into_owned()
     }
 }
 
@@ -138,6 +160,26 @@ mod tests {
         let cwd = |name: &str| config.server(name).unwrap().cwd.unwrap();
         assert_eq!(cwd("a"), Path::new("/p/sub"));
         assert_eq!(cwd("b"), Path::new("/abs"));
+    }
+
+    #[test]
+    fn the_workspace_of_an_editor_is_filled_in() {
+        let text = r#"{"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/y"], "cwd": "${workspaceFolder}"}}}"#;
+        for (file, workspace) in [("/p/.vscode/mcp.json", "/p"), ("/p/mcp.json", "/p")] {
+            let config = McpConfig::parse(Path::new(file), text.as_bytes()).unwrap();
+            let entry = config.server("a").unwrap();
+            assert_eq!(entry.args, [format!("{workspace}/y")]);
+            assert_eq!(entry.cwd.as_deref(), Some(Path::new(workspace)));
+        }
+    }
+
+    #[test]
+    fn an_odd_entry_does_not_spoil_the_others() {
+        let text = r#"{"servers": {"a": {"command": "x"}, "odd": {"command": "x", "env": {"PORT": 4242}}}}"#;
+        let config = config(text).unwrap();
+        assert!(config.server("a").is_ok());
+        let odd = config.server("odd").unwrap_err().to_string();
+        assert!(odd.contains("the server `odd` of /p/mcp.json"), "{odd}");
     }
 
     #[test]

@@ -28,6 +28,12 @@ pub struct Connection {
 impl Connection {
     /// Starts a server and agrees with it on a protocol version. Every answer has to come within `patience`.
     pub async fn open(entry: &ServerEntry, patience: Duration) -> Result<Self, ConnectError> {
+        if let Some(path) = &entry.cwd
+            && let Err(error) = tokio::fs::read_dir(path).await
+        {
+            let path = path.clone();
+            return Err(ConnectError::Directory { path, error });
+        }
         let (transport, stderr) = start(entry)?;
         let stderr = Stderr::collect(stderr);
         let ours = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));

@@ -15,6 +15,14 @@ pub enum ConnectError {
         /// Why.
         error: io::Error,
     },
+    /// The directory it is to run in is not there.
+    #[error("the directory {} that the server is to run in: {error}", .path.display())]
+    Directory {
+        /// Which directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// It does not speak MCP, or ended.
     #[error("the server did not answer as an MCP server does: {what}{stderr}")]
     Protocol {
@@ -38,6 +46,7 @@ impl ConnectError {
     pub fn hint(&self) -> &'static str {
         match self {
             ConnectError::Start { .. } => "is the program installed, and on the PATH?",
+            ConnectError::Directory { .. } => "look at its `cwd`",
             ConnectError::Protocol { .. } => "run the command by hand and look at what it prints",
             ConnectError::Silent { .. } => "is it an MCP server on stdin and stdout?",
         }
@@ -76,6 +85,16 @@ pub enum ConfigError {
         name: String,
         /// Those there are.
         known: String,
+    },
+    /// An entry of it is not what it should be.
+    #[error("the server `{name}` of {path}: {what}", path = .path.display())]
+    Entry {
+        /// Which file.
+        path: PathBuf,
+        /// Which server.
+        name: String,
+        /// What is wrong.
+        what: String,
     },
     /// Its server cannot be reached by this version.
     #[error("the server `{name}` of {path} is reached by a URL; only servers with a `command` can be listed", path = .path.display())]

@@ -35,6 +35,21 @@ impl McpProcess {
         directory: &Path,
         environment: &[(&str, &str)],
     ) -> Self {
+        Self::start_with(program, arguments, directory, environment, Stdio::null())
+    }
+
+    /// The same, with a stderr that nobody reads.
+    pub fn start_unread(program: &str, arguments: &[&str], directory: &Path) -> Self {
+        Self::start_with(program, arguments, directory, &[], Stdio::piped())
+    }
+
+    fn start_with(
+        program: &str,
+        arguments: &[&str],
+        directory: &Path,
+        environment: &[(&str, &str)],
+        stderr: Stdio,
+    ) -> Self {
         let cache = Workspace::new();
         let mut child = Command::new(program)
             .args(arguments)
@@ -43,7 +58,7 @@ impl McpProcess {
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(stderr)
             .spawn()
             .expect("the server can be started");
         let input = child.stdin.take();

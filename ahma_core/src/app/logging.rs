@@ -15,7 +15,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::batch_writer::{BatchGuard, BatchWriter};
-use super::settings::{AuditSettings, LogSettings};
+use super::log_settings::{AuditSettings, LogSettings};
 use crate::audit::AuditLog;
 
 /// Log files that are kept, one a day.

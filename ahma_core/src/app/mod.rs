@@ -7,6 +7,7 @@ mod confinement;
 mod failure;
 mod identity;
 mod list_tools;
+mod log_settings;
 mod logging;
 mod reload;
 mod settings;

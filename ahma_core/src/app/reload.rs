@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use ahma_sandbox::{SandboxPolicy, SandboxReport};
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use super::settings::Settings;
 use super::sources::ToolSources;
+use super::way::real_path_outside;
 use crate::config::load;
 use crate::executor::AvailabilityJudge;
 use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
@@ -19,6 +20,12 @@ use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
 /// How long checks of availability wait for a client to list the tools it can have without them: they
 /// would take the processor from its answer.
 const FIRST_LIST: Duration = Duration::from_millis(500);
+
+const WRITABLE: &str = "commands can write a directory of tool files, or a link to it, so changes of the files are \
+                        taken over when the server gets SIGHUP only";
+const NOT_WATCHED: &str = "directories of tool files cannot be watched, so changes are taken over when the server gets \
+                           SIGHUP only; are there too many inotify watches?";
+const REPLACED: &str = "a directory of tool files was replaced by another one, which is read when the server gets SIGHUP";
 
 /// Keeps the tools as the files say.
 pub(super) struct Reload {
@@ -88,41 +95,58 @@ impl Reload {
             mut known,
             watcher,
         } = self;
+        let is_watched = watcher.is_some();
         let mut watcher = watcher.filter(|_| are_safe);
-        let _ = timeout(FIRST_LIST, registry.listed()).await;
+        if !directories.is_empty() && !are_safe {
+            registry.hold_back(Some(WRITABLE));
+        } else if !directories.is_empty() && !is_watched {
+            registry.hold_back(Some(NOT_WATCHED));
+        }
+        // Checks are made beside everything else; those of older files are given up.
+        let mut checking = JoinSet::new();
+        let (listed, checked) = (Arc::clone(&registry), judge.clone());
+        checking.spawn(async move {
+            let _ = timeout(FIRST_LIST, listed.listed()).await;
+            check(listed, checked).await;
+        });
         loop {
-            // The tools that need no check are there; the others follow.
-            let checks = registry.current().checks();
-            let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
-            let current = registry.current();
-            if *current.verdicts() != verdicts {
-                registry.publish(current.judged(verdicts));
+            let changed = async {
+                match &mut watcher {
+                    Some(watcher) => watcher.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed => {
+                    if identities(&directories) != known {
+                        registry.hold_back(Some(REPLACED));
+                        continue;
+                    }
+                }
+                () = asked.notified() => {
+                    known = identities(&directories);
+                    if let Some(watcher) = &mut watcher {
+                        watcher.watch();
+                        registry.hold_back(None);
+                    }
+                }
             }
-            loop {
-                let changed = async {
-                    match &mut watcher {
-                        Some(watcher) => watcher.changed().await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    () = changed => {
-                        if identities(&directories) != known {
-                            continue;
-                        }
-                    }
-                    () = asked.notified() => {
-                        known = identities(&directories);
-                        if let Some(watcher) = &mut watcher {
-                            watcher.watch();
-                        }
-                    }
-                }
-                if reader.take_over(&registry).await {
-                    break;
-                }
+            if reader.take_over(&registry).await {
+                checking.abort_all();
+                checking.spawn(check(Arc::clone(&registry), judge.clone()));
             }
         }
+    }
+}
+
+/// Finds out which tools can be used, and publishes it. The tools that need no check are there; the others
+/// follow.
+async fn check(registry: Arc<Registry>, judge: AvailabilityJudge) {
+    let checks = registry.current().checks();
+    let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
+    let current = registry.current();
+    if *current.verdicts() != verdicts {
+        registry.publish(current.judged(verdicts));
     }
 }
 
@@ -176,12 +200,18 @@ pub(super) fn are_safe(
     directories.all(|directory| is_safe(directory, policy, report))
 }
 
-/// Whether commands cannot write a directory: it is out of their reach, or protected.
+/// Whether commands cannot write a directory: every step of the way to it is out of their reach, or it is
+/// protected and no link is on the way.
 fn is_safe(directory: &Path, policy: &SandboxPolicy, report: &SandboxReport) -> bool {
-    let Ok(real) = directory.canonicalize() else {
+    let Ok(absolute) = std::path::absolute(directory) else {
         return false;
     };
-    let mut writable = policy.write.iter().chain([&policy.scope]);
+    let mut writable = policy.write.clone();
+    writable.push(policy.scope.clone());
+    if real_path_outside(&absolute, &writable).is_some() {
+        return true;
+    }
+    let is_real = absolute.canonicalize().is_ok_and(|real| real == absolute);
     let mut protected = report.protected.iter();
-    !writable.any(|root| real.starts_with(root)) || protected.any(|path| real.starts_with(path))
+    is_real && protected.any(|path| absolute.starts_with(path))
 }

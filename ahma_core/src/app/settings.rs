@@ -8,14 +8,11 @@ use std::time::Duration;
 use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, LogLevel, NetworkArg};
+use super::args::{Args, NetworkArg};
+use super::log_settings::{AuditSettings, LogSettings};
 use super::sources::ToolSources;
-use super::way::real_path_outside;
 use crate::guard::usually_protected;
 use crate::operation::Retention;
-
-/// What is logged usually. The SDK warns of every wrong call, with all it holds.
-const USUAL_LOG: &str = "info,rmcp=error";
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,30 +36,6 @@ pub(super) struct Settings {
     pub(super) no_shell: bool,
     pub(super) log: LogSettings,
     pub(super) audit: AuditSettings,
-}
-
-/// What is logged where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LogSettings {
-    /// To stderr instead of a file.
-    pub(super) to_stderr: bool,
-    /// In colours there. A file never is.
-    pub(super) colours: bool,
-    /// What, in the language of `RUST_LOG`.
-    pub(super) filter: String,
-    /// The user's cache directory; none when that is not known or commands can write there.
-    pub(super) cache: Option<PathBuf>,
-}
-
-/// Where the audit log goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum AuditSettings {
-    /// Nowhere.
-    Off,
-    /// To this file.
-    File(PathBuf),
-    /// To a file a day in the user's cache directory.
-    Daily,
 }
 
 /// Why the server cannot start as it was told to.
@@ -108,13 +81,9 @@ impl Settings {
         protect_tools(&mut protect, &unprotect, &scope, &tools);
         Ok(Settings {
             protect,
-            log: LogSettings {
-                to_stderr: args.log_to_stderr,
-                colours: args.log_to_stderr && variable("NO_COLOR").is_none_or(|it| it.is_empty()),
-                filter: log_filter(args, variable("RUST_LOG")),
-                cache: cache_directory(environment).filter(|cache| !in_reach(cache, &writable)),
-            },
-            audit: audit(args, directory, &writable)?,
+            log: LogSettings::resolve(args, environment, &writable),
+            audit: AuditSettings::resolve(args, directory, &writable)
+                .map_err(SettingsError::AuditInReach)?,
             tools,
             always_sync: args.sync,
             no_shell: args.no_shell,
@@ -164,64 +133,6 @@ fn protect_tools(
         let is_decided = protect.iter().chain(unprotect).any(is_below);
         if is_inside && !is_decided {
             protect.push(real);
-        }
-    }
-}
-
-/// A flag beats `RUST_LOG`. What the SDK says about each message is of use only when asked for.
-fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
-    let flag = match (args.debug, args.log_level) {
-        (true, _) => Some("debug"),
-        (false, level) => level.map(|level| match level {
-            LogLevel::Error => "error",
-            LogLevel::Warn => "warn",
-            LogLevel::Info => USUAL_LOG,
-            LogLevel::Debug => "debug",
-            LogLevel::Trace => "trace",
-        }),
-    };
-    let variable = variable.map(|value| value.to_string_lossy().into_owned());
-    flag.map(str::to_owned)
-        .or(variable.filter(|value| !value.is_empty()))
-        .unwrap_or_else(|| USUAL_LOG.to_owned())
-}
-
-/// Where programs of the user keep what can be lost.
-fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
-    let path = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from);
-    let usual = if cfg!(target_os = "macos") {
-        "Library/Caches"
-    } else {
-        ".cache"
-    };
-    let named = path("XDG_CACHE_HOME").filter(|cache| cache.is_absolute());
-    let base = named.or_else(|| Some(path("HOME")?.join(usual)));
-    let base = base.filter(|base| base.is_absolute());
-    base.map(|base| base.join("ahma_mcp"))
-}
-
-/// Whether commands can write to a path, or could put something in its place, or in the place of a link on
-/// the way to it.
-fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
-    let mut ways = path.ancestors();
-    let existing = ways.find(|it| it.symlink_metadata().is_ok());
-    existing.is_none_or(|existing| real_path_outside(existing, writable).is_none())
-}
-
-fn audit(
-    args: &Args,
-    directory: &Path,
-    writable: &[PathBuf],
-) -> Result<AuditSettings, SettingsError> {
-    match &args.audit_log {
-        None => Ok(AuditSettings::Daily),
-        Some(word) if word == Path::new("off") => Ok(AuditSettings::Off),
-        Some(file) => {
-            let file = directory.join(file);
-            if in_reach(&file, writable) {
-                return Err(SettingsError::AuditInReach(file));
-            }
-            Ok(AuditSettings::File(file))
         }
     }
 }
@@ -357,59 +268,6 @@ mod tests {
         assert!(settings(&["--no-sandbox"], &[]).sandbox_is_off);
         let wrong = resolved(&[], &[("AHMA_NETWORK", "maybe")], here.path());
         assert_eq!(wrong, Err(SettingsError::Network("maybe".to_owned())));
-    }
-
-    #[test]
-    fn how_much_is_logged_follows_flag_and_variable() {
-        let here = tempfile::tempdir().unwrap();
-        let filter = |arguments: &[&str], variables: &[(&str, &str)]| {
-            resolved(arguments, variables, here.path())
-                .unwrap()
-                .log
-                .filter
-        };
-        assert_eq!(filter(&[], &[]), "info,rmcp=error");
-        assert_eq!(filter(&[], &[("RUST_LOG", "warn")]), "warn");
-        assert_eq!(filter(&["--debug"], &[("RUST_LOG", "warn")]), "debug");
-        let error = ["--log-level", "error"];
-        assert_eq!(filter(&error, &[("RUST_LOG", "warn")]), "error");
-    }
-
-    #[test]
-    fn logs_are_kept_where_commands_cannot_write() {
-        let base = tempfile::tempdir().unwrap();
-        let root = base.path().canonicalize().unwrap();
-        let scope = root.join("scope");
-        std::fs::create_dir(&scope).unwrap();
-        let cache =
-            |variables: &[(&str, &str)]| resolved(&[], variables, &scope).unwrap().log.cache;
-        let home = root.to_str().unwrap();
-        assert_eq!(cache(&[("HOME", home)]), Some(root.join(".cache/ahma_mcp")));
-        let elsewhere = root.join("elsewhere");
-        let named = [
-            ("HOME", home),
-            ("XDG_CACHE_HOME", elsewhere.to_str().unwrap()),
-        ];
-        assert_eq!(cache(&named), Some(elsewhere.join("ahma_mcp")));
-        let inside = scope.join("cache");
-        let named = [("XDG_CACHE_HOME", inside.to_str().unwrap())];
-        assert_eq!(cache(&named), None);
-
-        let audit = |file: &str| resolved(&["--audit-log", file], &[], &scope).map(|it| it.audit);
-        assert_eq!(audit("off"), Ok(AuditSettings::Off));
-        let outside = root.join("audit.jsonl");
-        assert_eq!(
-            audit("../audit.jsonl"),
-            Ok(AuditSettings::File(scope.join("../audit.jsonl")))
-        );
-        assert_eq!(
-            audit(outside.to_str().unwrap()),
-            Ok(AuditSettings::File(outside))
-        );
-        assert!(matches!(
-            audit("audit.jsonl"),
-            Err(SettingsError::AuditInReach(_))
-        ));
     }
 
     #[test]

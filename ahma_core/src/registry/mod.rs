@@ -8,7 +8,7 @@ mod watcher;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
@@ -160,6 +160,8 @@ pub struct Registry {
     current: watch::Sender<Arc<ToolSnapshot>>,
     /// Whether a client has listed them.
     listed: Watched<bool>,
+    /// Why changes of files are not taken over, when they are not.
+    held_back: Mutex<Option<String>>,
 }
 
 impl Registry {
@@ -168,7 +170,29 @@ impl Registry {
         Registry {
             current: watch::Sender::new(Arc::new(snapshot)),
             listed: Watched::default(),
+            held_back: Mutex::default(),
         }
+    }
+
+    /// Notes why changes of files are not taken over, or that they are.
+    pub fn hold_back(&self, why: Option<&str>) {
+        if let Some(why) = why {
+            tracing::warn!("{why}");
+        }
+        let mut held_back = self
+            .held_back
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *held_back = why.map(str::to_owned);
+    }
+
+    /// Why changes of files are not taken over, when they are not.
+    pub fn held_back(&self) -> Option<String> {
+        let held_back = self
+            .held_back
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        held_back.clone()
     }
 
     /// A client has listed the tools.

@@ -68,5 +68,8 @@ impl Watcher {
 /// Reading a file is no news; neither is what happens beside the directories.
 fn is_of_interest(event: &notify::Event, directories: &[PathBuf]) -> bool {
     let mut paths = event.paths.iter();
-    !event.kind.is_access() && paths.any(|path| directories.iter().any(|it| path.starts_with(it)))
+    // After too much at once nobody knows what happened.
+    event.need_rescan()
+        || !event.kind.is_access()
+            && paths.any(|path| directories.iter().any(|it| path.starts_with(it)))
 }

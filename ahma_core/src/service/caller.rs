@@ -101,8 +101,11 @@ impl Caller {
     pub(super) fn tell_at_the_end(&self, operation: &Arc<Operation>, state: &Arc<ServiceState>) {
         if let Some(listener) = self.listener.clone() {
             let (operation, state) = (Arc::clone(operation), Arc::clone(state));
+            let answered = self.cancelled.clone();
             tokio::spawn(async move {
                 operation.ended().await;
+                // The SDK uses the same token to say that the answer is on its way: the news come after it.
+                answered.cancelled().await;
                 listener.tell(&operation, &state).await;
             });
         }

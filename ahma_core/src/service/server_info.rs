@@ -33,7 +33,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
             "execution_modes": if state.always_sync { json!(["sync"]) } else { json!(["async", "sync", "auto"]) },
         },
         "sandbox": sandbox(state, &report).await,
-        "tools": described(&tools),
+        "tools": described(&tools, state.registry.held_back().as_deref()),
         "downstream": [],
         "operations": operations(state),
         "sessions": 1,
@@ -75,7 +75,7 @@ async fn sandbox(state: &ServiceState, report: &SandboxReport) -> Value {
     })
 }
 
-fn described(tools: &ToolSnapshot) -> Value {
+fn described(tools: &ToolSnapshot, held_back: Option<&str>) -> Value {
     let unavailable = tools.unavailable().iter();
     let unavailable: Vec<Value> = unavailable
         .map(|it| json!({ "name": it.name, "install_instructions": it.install_instructions }))
@@ -93,6 +93,7 @@ fn described(tools: &ToolSnapshot) -> Value {
         "disabled": tools.disabled(),
         "unavailable": unavailable,
         "rejected": rejected,
+        "held_back": held_back,
     })
 }
 

@@ -32,8 +32,8 @@ use self::request_ids::RequestIds;
 
 /// A longer line is refused, not held.
 pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
-/// Requests that are in work at the same time; more are refused.
-pub const MOST_REQUESTS: usize = 10_000;
+/// Requests that are in work at the same time; more are refused. More than operations can run and wait.
+pub const MOST_REQUESTS: usize = 2_000;
 /// Bytes that wait for the client to read. When there are more, its requests are refused.
 pub const MOST_UNREAD: usize = 32 * 1024 * 1024;
 /// Refusals that wait for the client to read; more are dropped.

@@ -191,3 +191,16 @@ fn a_tool_for_another_kind_of_project_is_not_listed() {
     workspace.write("rust/Cargo.toml", "");
     assert_eq!(names(&list()), ["say"]);
 }
+
+#[test]
+fn the_tools_of_the_scope_are_listed() {
+    let workspace = Workspace::new();
+    workspace.write("project/.ahma/tools/say.json", ECHO);
+    let arguments = ["--mode", "list-tools", "--sandbox-scope", "project"];
+    let finished = workspace.run(AHMA_MCP, &arguments);
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(names(&document), ["say"]);
+    let synchronous = workspace.run(AHMA_MCP, &[&arguments[..], &["--sync"]].concat());
+    assert!(finished.stdout.contains("background"));
+    assert!(!synchronous.stdout.contains("Runs in the background"));
+}

@@ -83,6 +83,46 @@ fn an_asynchronous_call_answers_at_once_and_await_brings_the_result() {
 }
 
 #[test]
+fn arguments_of_built_in_tools_are_held_to_their_bounds() {
+    let mut served = Served::new();
+    let id = served
+        .sync("yes ab | tr -d '\\n' | head -c 500000")
+        .operation_id();
+    for (tool, arguments, part) in [
+        (
+            "await",
+            json!({ "timeout_seconds": 4_000_000_000_u32 }),
+            "at most 3600",
+        ),
+        (
+            "status",
+            json!({ "state": "bogus" }),
+            "expected one of queued",
+        ),
+        ("status", json!({ "limit": 0 }), "at least 1"),
+        (
+            "read_output",
+            json!({ "operation_id": id, "pattern": "([ab]{100}){1000}" }),
+            "not a regular expression",
+        ),
+    ] {
+        let result = served.client.call(tool, &arguments);
+        assert!(result.is_error, "{tool} {arguments}: {result:?}");
+        assert!(
+            result.text.contains(part),
+            "{tool} {arguments}: {}",
+            result.text
+        );
+    }
+    // The same one many times is shown once.
+    let many: Vec<&String> = std::iter::repeat_n(&id, 1000).collect();
+    let waited = served
+        .client
+        .call("await", &json!({ "operation_id": many }));
+    assert!(waited.text.len() < 60_000, "{}", waited.text.len());
+}
+
+#[test]
 fn await_of_several_returns_all_and_names_unknown_ones() {
     let mut served = Served::new();
     let ids = [served.start("echo one"), served.start("echo two; exit 1")];

@@ -190,3 +190,70 @@ fn a_client_that_wants_only_errors_gets_no_message_and_a_newer_one_no_push_at_al
     assert_eq!(client.notifications_received("notifications/progress"), 0);
     assert_eq!(client.notifications_received("notifications/message"), 0);
 }
+
+#[test]
+fn a_call_that_is_cancelled_before_it_is_answered_runs_nothing() {
+    let mut served = Served::new();
+    for _ in 0..20 {
+        let call = json!({
+            "jsonrpc": "2.0", "id": 500, "method": "tools/call",
+            "params": { "name": "sandboxed_shell", "arguments": { "command": "echo x >> ran" } }
+        });
+        let cancelled = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 500 }
+        });
+        let both = format!("{call}\n{cancelled}");
+        served.client.send_line(both.as_bytes());
+    }
+    served.client.call("await", &json!({}));
+    let listed = served
+        .client
+        .call("status", &json!({ "state": "completed" }));
+    let ran = served.project.path().join("ran").exists();
+    assert_eq!((listed.text.as_str(), ran), ("no operations", false));
+}
+
+#[test]
+fn a_wait_that_is_cancelled_is_over() {
+    let mut served = Served::new();
+    let id = served.start("while ! test -e go; do echo busy; sleep 0.1; done");
+    let wait = json!({
+        "name": "await", "arguments": { "operation_id": id }, "_meta": { "progressToken": "w" }
+    });
+    let wait = served.client.send("tools/call", &wait);
+    served.client.notification("notifications/progress");
+    served
+        .client
+        .notify("notifications/cancelled", &json!({ "requestId": wait }));
+    served.client.request("ping", &json!({}));
+    let before = served.client.notifications_so_far("notifications/progress");
+    served.sync("sleep 2.2");
+    let after = served.client.notifications_so_far("notifications/progress");
+    assert_eq!(after, before, "nobody is told any more");
+}
+
+#[test]
+fn a_client_that_begins_twice_is_told_once_of_a_change() {
+    let project = Workspace::new();
+    let tool =
+        |name: &str| json!({ "name": name, "description": "T.", "command": "true" }).to_string();
+    project.write(".ahma/tools/first.json", tool("first"));
+    let mut served = Served::of(project, &[]);
+    for _ in 0..3 {
+        served
+            .client
+            .notify("notifications/initialized", &json!({}));
+    }
+    served.client.request("tools/list", &json!({}));
+    served
+        .project
+        .write(".ahma/tools/second.json", tool("second"));
+    served
+        .client
+        .notification("notifications/tools/list_changed");
+    served.sync("sleep 0.5");
+    let more = served
+        .client
+        .notifications_so_far("notifications/tools/list_changed");
+    assert_eq!(more, 0);
+}

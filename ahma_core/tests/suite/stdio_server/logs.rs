@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ahma_tests::Workspace;
+use ahma_tests::mcp::McpProcess;
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Served};
@@ -161,4 +162,22 @@ fn a_log_that_cannot_be_written_is_told_by_the_server_itself() {
     let warnings = info["sandbox"]["warnings"].to_string();
     assert!(warnings.contains("there is no log file in"), "{warnings}");
     assert!(warnings.contains("there is no audit log in"), "{warnings}");
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let project = Workspace::new();
+    let arguments = ["--log-to-stderr", "--log-level", "trace"];
+    let mut client = McpProcess::start_unread(AHMA_MCP, &arguments, project.path());
+    let initialize = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "t", "version": "1" }
+    });
+    client.request("initialize", &initialize);
+    for _ in 0..300 {
+        let answer = client.request("tools/list", &json!({}));
+        assert!(answer["result"].is_object());
+    }
+    client.close();
+    assert_eq!(client.wait().code(), Some(0));
 }

@@ -224,3 +224,37 @@ fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
     assert_eq!(info["tools"]["rejected"], json!([]), "no half is left");
     assert_eq!(info["tools"]["loaded"], FILES + 1);
 }
+
+/// A link in the scope can be turned elsewhere by a command.
+#[test]
+fn a_directory_that_a_link_leads_to_is_read_again_only_when_the_operator_asks() {
+    let (project, outside) = (Workspace::new(), Workspace::new());
+    outside.write("first.json", tool("first", "one"));
+    project.make_directory(".ahma");
+    std::os::unix::fs::symlink(outside.path(), project.path().join(".ahma/tools")).unwrap();
+    let mut served = Served::of(project, &["--unprotect", ".ahma"]);
+    assert!(has(&mut served, "first"));
+    outside.write("second.json", tool("second", "two"));
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let held_back = info["tools"]["held_back"].as_str().unwrap();
+    assert!(held_back.contains("SIGHUP"), "{held_back}");
+    hang_up(&served);
+    until(|| has(&mut served, "second"));
+}
+
+#[test]
+fn a_check_that_takes_long_does_not_hold_changes_back() {
+    let project = Workspace::new();
+    let slow = json!({
+        "name": "slow", "description": "S.", "command": "true",
+        "availability_check": { "command": "sleep", "args": ["60"] }
+    });
+    project.write(".ahma/tools/slow.json", slow.to_string());
+    let mut served = Served::of(project, &[]);
+    served.client.request("tools/list", &json!({}));
+    served
+        .project
+        .write(".ahma/tools/first.json", tool("first", "one"));
+    served.client.notification(CHANGED);
+    assert!(has(&mut served, "first"));
+}

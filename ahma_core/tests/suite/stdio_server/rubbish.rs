@@ -1,9 +1,14 @@
 //! Rubbish on stdin: refused with what is wrong with it; the server lives on and answers the right one.
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use ahma_tests::Workspace;
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, memory_kb, unspoken_to, until};
+use super::{AHMA_MCP, Served, mark, marked, memory_kb, unspoken_to, until};
 
 /// Lines that are no messages, with the code they are refused with.
 const REFUSED: [(&str, i64); 12] = [
@@ -83,30 +88,38 @@ fn rubbish_before_the_first_request_does_not_end_the_server() {
 #[test]
 fn wrong_types_in_a_request_are_answered_to_that_request() {
     let mut served = Served::new();
-    for (line, id) in [
-        ("{\"jsonrpc\":\"2.0\",\"id\":70,\"method\":7}", json!(70)),
+    for (line, id, code) in [
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":70,\"method\":7}",
+            json!(70),
+            -32600,
+        ),
         (
             "{\"jsonrpc\":\"2.0\",\"id\":71,\"method\":\"tools/call\",\"params\":[]}",
             json!(71),
+            -32602,
         ),
         (
             "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"name\":7}}",
             json!("x"),
+            -32602,
         ),
         (
             "{\"jsonrpc\":\"2.0\",\"id\":72,\"method\":\"tools/call\",\"params\":{\"name\":\"status\",\"arguments\":7}}",
             json!(72),
+            -32602,
         ),
         (
             "{\"jsonrpc\":\"2.0\",\"id\":73,\"method\":\"no/such/method\",\"params\":{}}",
             json!(73),
+            -32601,
         ),
-        ("{\"id\":74,\"method\":\"ping\"}", json!(74)),
+        ("{\"id\":74,\"method\":\"ping\"}", json!(74), -32600),
     ] {
         served.client.send_line(line.as_bytes());
         let answer = served.client.any_answer();
         assert_eq!(answer["id"], id, "{line}: {answer}");
-        assert!(answer["error"]["code"].is_i64(), "{line}: {answer}");
+        assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
     }
     let answer = served.client.request("ping", &json!({}));
     assert!(answer["result"].is_object());
@@ -226,4 +239,80 @@ fn an_id_that_was_cancelled_can_be_used_again_and_gets_the_new_answer() {
     let answer = served.client.any_answer();
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.starts_with("new\n"), "{answer}");
+}
+
+#[test]
+fn nothing_of_cancelled_requests_goes_to_others() {
+    let mut served = Served::new();
+    for _ in 0..20 {
+        let list =
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{}}\n".repeat(60);
+        served.client.send_line(list.trim_end().as_bytes());
+        let cancelled = json!({ "requestId": 7 });
+        served.client.notify("notifications/cancelled", &cancelled);
+        let last = b"{\"jsonrpc\":\"2.0\",\"id\":30,\"method\":\"ping\"}";
+        served.client.send_line(last);
+        loop {
+            let answer = served.client.any_answer();
+            if answer["id"] == 30 {
+                assert_eq!(answer["result"], json!({}), "{answer}");
+                break;
+            }
+            assert_eq!(answer["id"], 7, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_does_not_say_who_asks_is_no_beginning() {
+    let project = Workspace::new();
+    let mut client = unspoken_to(&project);
+    let refused = client.request("tools/list", &json!({}));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    client.notify("notifications/initialized", &json!({}));
+    let initialize = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "t", "version": "1" }
+    });
+    let answer = client.request("initialize", &initialize);
+    assert!(answer["result"].is_object(), "{answer}");
+}
+
+/// A client that asks and never reads is refused more, costs no more memory, and its end is seen.
+#[test]
+fn answers_that_nobody_reads_are_bounded() {
+    let project = Workspace::new();
+    let cache = Workspace::new();
+    let mut server = Command::new(AHMA_MCP)
+        .current_dir(project.path())
+        .env("XDG_CACHE_HOME", cache.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "t", "version": "1" }
+        }
+    });
+    writeln!(input, "{initialize}").unwrap();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+    for _ in 0..20_000 {
+        writeln!(input, "{list}").unwrap();
+    }
+    let peak = memory_kb(server.id(), "VmHWM:");
+    assert!(peak < 200 * 1024, "{peak} kB");
+    drop(input);
+    let end = Instant::now() + Duration::from_secs(30);
+    let status = loop {
+        assert!(Instant::now() < end, "the end of the input was not seen");
+        if let Some(status) = server.try_wait().unwrap() {
+            break status;
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(0));
 }

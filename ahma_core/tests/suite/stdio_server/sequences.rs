@@ -227,3 +227,39 @@ fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
     );
     assert!(!result.text.contains("never"), "{}", result.text);
 }
+
+#[test]
+fn a_sequence_keeps_its_deadline() {
+    let project = Workspace::new();
+    let steps = json!([
+        { "tool": "sandboxed_shell", "args": { "command": "echo first" } },
+        { "tool": "sandboxed_shell", "args": { "command": "sleep 60" } },
+        { "tool": "sandboxed_shell", "args": { "command": "echo never" } }
+    ]);
+    let tool = json!({
+        "name": "long", "description": "Long.", "command": "sequence", "step_delay_ms": 0,
+        "timeout_seconds": 1, "sequence": steps
+    });
+    project.write(".ahma/tools/long.json", tool.to_string());
+    let waits = json!({
+        "name": "waits", "description": "Waits.", "command": "sequence", "step_delay_ms": 60_000,
+        "sequence": [
+            { "tool": "sandboxed_shell", "args": { "command": "echo first" } },
+            { "tool": "sandboxed_shell", "args": { "command": "echo never" } }
+        ]
+    });
+    project.write(".ahma/tools/waits.json", waits.to_string());
+    let mut served = Served::of(project, &[]);
+    for (tool, arguments) in [
+        ("long", json!({ "execution_mode": "sync" })),
+        (
+            "waits",
+            json!({ "execution_mode": "sync", "timeout_seconds": 1 }),
+        ),
+    ] {
+        let result = served.client.call(tool, &arguments);
+        assert_eq!(result.record["state"], "timed_out", "{}", result.text);
+        assert!(result.text.contains("first\n"), "{}", result.text);
+        assert!(!result.text.contains("never"), "{}", result.text);
+    }
+}

@@ -106,7 +106,8 @@ fn every_tool_file_shown_in_a_document_is_accepted() {
     for document in ["README.md", "docs/mtdf.md"] {
         let mut shown = 0;
         for block in fenced(&read(document), "json") {
-            if !block.contains("\"command\"") || block.contains("\"servers\"") {
+            // Entries of an `mcp.json` name servers.
+            if !block.contains("\"command\"") || block.to_lowercase().contains("servers\": {") {
                 continue;
             }
             shown += 1;
@@ -173,6 +174,12 @@ fn the_entry_for_an_ide_is_called_ahama() {
         .unwrap();
     let entry: Value = serde_json::from_str(entry).unwrap();
     assert_eq!(entry["servers"]["Ahama"]["command"], "ahma_mcp");
+    let other = blocks
+        .iter()
+        .find(|block| block.contains("\"mcpServers\""))
+        .unwrap();
+    let other: Value = serde_json::from_str(other).unwrap();
+    assert_eq!(other["mcpServers"]["Ahama"]["command"], "ahma_mcp");
 }
 
 /// A path of one machine, or a place only its maintainers can reach, helps no reader.

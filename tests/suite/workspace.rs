@@ -282,3 +282,21 @@ fn the_log_levels_have_one_rule() {
     let logging = files_with("ahma_core/src", &["println!", "eprintln!", "dbg!"]);
     assert_eq!(logging, Vec::<String>::new());
 }
+
+#[test]
+fn ci_drives_the_server_with_clients_of_others() {
+    assert!(
+        read(".ci/run")
+            .lines()
+            .any(|line| line == "tests/clients/run")
+    );
+    let script = read("tests/clients/run");
+    for client in ["python_client.py", "sdk_client.mjs", "newer_client.mjs"] {
+        assert!(
+            script.contains(&format!("{client}\" \"$server\"")),
+            "{client}"
+        );
+        assert!(repository().join("tests/clients").join(client).exists());
+    }
+    assert!(script.contains("for era in legacy modern"));
+}

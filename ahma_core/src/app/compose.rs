@@ -32,8 +32,7 @@ use crate::stdio::{LineTransport, StandardStreams};
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// How long sandbox hosts, which then have nothing to do, are waited for.
 const LAST_PROCESSES: Duration = Duration::from_millis(500);
-/// The exit code when a second signal ends the server at once.
-const EXIT_AT_ONCE: i32 = 1;
+const AT_ONCE: &str = "ended at once by a second signal";
 
 /// Serves one client on stdin and stdout until it goes or a signal comes.
 pub(super) fn run(args: &Args) -> ExitCode {
@@ -48,7 +47,7 @@ fn live(args: &Args) -> Result<(), Failure> {
     let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
     let settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;
-    let logging = Logging::start(&settings.log);
+    let mut logging = Logging::start(&settings.log);
     tracing::debug!(?settings, "starting");
 
     allow_many_descriptors();
@@ -59,16 +58,18 @@ fn live(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
-    let served = runtime.block_on(serve(settings, environment, logging));
-    // A thread may still wait for something slow; nobody waits for it.
+    let served = runtime.block_on(serve(settings, environment, &mut logging));
+    // A thread may still wait for something slow; nobody waits for it. What still runs ends here, and is
+    // recorded before the logs are closed.
     runtime.shutdown_background();
+    drop(logging);
     served
 }
 
 async fn serve(
     settings: Settings,
     environment: BTreeMap<OsString, OsString>,
-    mut logging: Logging,
+    logging: &mut Logging,
 ) -> Result<(), Failure> {
     let started = SystemTime::now();
     let mut signals = StopSignals::listen()?;
@@ -130,16 +131,17 @@ async fn serve(
     };
 
     tracing::info!("stopping");
-    tokio::spawn(async move {
-        signals.next().await;
-        std::process::exit(EXIT_AT_ONCE);
-    });
-    reloading.abort();
-    state.executor.shut_down("the server stops").await;
-    client.finish().await;
-    // They end with the server anyway; whoever waits for the server finds them gone.
-    let _ = tokio::time::timeout(LAST_PROCESSES, state.hosts.end()).await;
-    served
+    let stopping = async {
+        reloading.abort();
+        state.executor.shut_down("the server stops").await;
+        client.finish().await;
+        // They end with the server anyway; whoever waits for the server finds them gone.
+        let _ = tokio::time::timeout(LAST_PROCESSES, state.hosts.end()).await;
+    };
+    tokio::select! {
+        () = stopping => served,
+        () = signals.next() => Err(Failure::Other(AT_ONCE.to_owned())),
+    }
 }
 
 /// The conversation with the client.

@@ -179,6 +179,14 @@ fn a_second_signal_ends_the_server_at_once() {
     served.project.run("kill", &["-INT", &pid]);
     assert_eq!(served.client.wait().code(), Some(1));
     until(|| marked(&mark) == 0);
+    let cache = served.client.cache().join("ahma_mcp");
+    let files = fs::read_dir(cache).unwrap().map(|it| it.unwrap().path());
+    let mut audits = files.filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let records = fs::read_to_string(audits.next().unwrap()).unwrap();
+    assert!(
+        records.contains("\"state\":\"lost\""),
+        "recorded all the same: {records}"
+    );
 }
 
 #[test]

@@ -22,16 +22,40 @@ pub(super) enum Understood {
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Values of a message. Each takes many times its letters in memory while it is read.
+const MOST_VALUES: usize = 200_000;
+
 /// Reads a line.
 pub(super) fn understand(line: &[u8]) -> Understood {
     let line = line.strip_prefix(MARK).unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Understood::Nothing;
     }
+    if line.len() > MOST_VALUES && values(line) > MOST_VALUES {
+        let why =
+            format!("a line with more than {MOST_VALUES} values was refused; send less at once");
+        let error = ErrorData::invalid_request(why, None);
+        return Understood::Wrong(Refusal { id: None, error });
+    }
     match serde_json::from_slice(line) {
         Ok(message) => Understood::Message(Box::new(message)),
         Err(_) => explain(line),
     }
+}
+
+/// About how many values JSON holds: what separates them, outside of texts.
+fn values(line: &[u8]) -> usize {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in line {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b':' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// What is wrong with a line that is no message.
@@ -181,6 +205,20 @@ mod tests {
             let understood = understand(line.as_bytes());
             assert!(matches!(understood, Understood::Nothing), "{line}");
         }
+    }
+
+    #[test]
+    fn very_many_values_are_refused_and_very_long_texts_are_not() {
+        let many = format!("[{}1]", "1,".repeat(MOST_VALUES));
+        let (id, code, why) = refusal(&many);
+        assert_eq!((id, code), (None, ErrorCode::INVALID_REQUEST));
+        assert!(why.contains("values"), "{why}");
+        let text = "a, \\\" [b".repeat(MOST_VALUES);
+        let long = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{text}\"}}}}"
+        );
+        let understood = understand(long.as_bytes());
+        assert!(matches!(understood, Understood::Message(_)));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJ
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Mutex, Semaphore};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 pub use self::descriptors::StandardStreams;
@@ -32,6 +33,8 @@ use self::request_ids::RequestIds;
 
 /// A longer line is refused, not held.
 pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// A longer line is read beside everything else.
+const LONG_LINE: usize = 256 * 1024;
 /// Requests that are in work at the same time; more are refused. More than operations can run and wait.
 pub const MOST_REQUESTS: usize = 2_000;
 /// Bytes that wait for the client to read. When there are more, its requests are refused.
@@ -48,6 +51,8 @@ pub struct LineTransport {
     ids: Arc<Lock<RequestIds>>,
     /// Messages that came of one line and are not delivered yet.
     ready: VecDeque<ClientJsonRpcMessage>,
+    /// A long line that is being read. Here, because whoever waits for it may be interrupted.
+    reading: Option<JoinHandle<Understood>>,
     /// What to answer to a line that is no message.
     refusal: Option<Refusal>,
     refusals: Arc<Semaphore>,
@@ -73,6 +78,7 @@ impl LineTransport {
             writer: Arc::new(Mutex::new(streams.output)),
             ids: Arc::default(),
             ready: VecDeque::new(),
+            reading: None,
             refusal: None,
             refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
             unread: Arc::default(),
@@ -82,8 +88,8 @@ impl LineTransport {
     }
 
     /// What a line amounts to.
-    fn take(&mut self, line: &[u8]) {
-        match messages::understand(line) {
+    fn take(&mut self, understood: Understood) {
+        match understood {
             Understood::Message(message) => self.deliver(*message),
             Understood::Nothing => {}
             Understood::Wrong(refusal) => self.refusal = Some(refusal),
@@ -179,8 +185,17 @@ impl Transport<RoleServer> for LineTransport {
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
             }
+            if let Some(reading) = &mut self.reading {
+                let understood = reading.await;
+                self.reading = None;
+                self.take(understood.unwrap_or(Understood::Nothing));
+                continue;
+            }
             match self.lines.next().await {
-                Ok(Line::Whole(line)) => self.take(&line),
+                Ok(Line::Whole(line)) if line.len() > LONG_LINE => {
+                    self.reading = Some(spawn_blocking(move || messages::understand(&line)));
+                }
+                Ok(Line::Whole(line)) => self.take(messages::understand(&line)),
                 Ok(Line::TooLong) => self.refusal = Some(too_long()),
                 Ok(Line::End) | Err(_) => {
                     self.gone.cancel();

@@ -66,6 +66,21 @@ pub fn stem(path: &Path) -> String {
     stem.to_str().expect("a name in UTF-8").to_owned()
 }
 
+/// Every process below one, as far as they are there.
+pub fn processes_below(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    for thread in threads.into_iter().flatten().flatten() {
+        let children = fs::read_to_string(thread.path().join("children"));
+        for child in children.unwrap_or_default().split_whitespace() {
+            let child = child.parse().expect("a process id");
+            found.push(child);
+            found.extend(processes_below(child));
+        }
+    }
+    found
+}
+
 /// Processes of the machine whose command lines hold the mark, each with its id.
 pub fn processes_marked(mark: &str) -> Vec<String> {
     let mut found = Vec::new();

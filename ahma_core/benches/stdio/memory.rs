@@ -5,6 +5,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use ahma_tests::processes_below;
+
 use super::client::Server;
 use super::{shell, tool};
 
@@ -64,15 +66,7 @@ fn field(pid: u32, file: &str, name: &str) -> u64 {
 
 /// A process and all below it.
 fn tree(pid: u32) -> Vec<u32> {
-    let mut all = vec![pid];
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-    for thread in threads.into_iter().flatten().flatten() {
-        let children = std::fs::read_to_string(thread.path().join("children"));
-        for child in children.unwrap_or_default().split_whitespace() {
-            all.extend(tree(child.parse().unwrap()));
-        }
-    }
-    all
+    [vec![pid], processes_below(pid)].concat()
 }
 
 /// Processes with the same mappings at the same random addresses share their memory.

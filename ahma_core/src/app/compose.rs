@@ -62,6 +62,9 @@ fn live(args: &Args) -> Result<(), Failure> {
     // A thread may still wait for something slow; nobody waits for it. What still runs ends here, and is
     // recorded before the logs are closed.
     runtime.shutdown_background();
+    if let Err(failure) = &served {
+        tracing::error!("{failure}");
+    }
     drop(logging);
     served
 }

@@ -1,5 +1,6 @@
 //! Why the server ended other than by being told to.
 
+use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -28,18 +29,23 @@ impl From<io::Error> for Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(message) | Failure::Other(message) => formatter.write_str(message),
+            Failure::NoSandbox(error) => write!(formatter, "{error}\nhint: {}", error.hint()),
+        }
+    }
+}
+
 impl Failure {
     /// Says what happened on stderr, whatever is logged where; the exit code.
     pub(super) fn report(self) -> ExitCode {
-        let (code, message) = match self {
-            Failure::Usage(message) => (EXIT_USAGE, message),
-            Failure::NoSandbox(error) => {
-                (EXIT_NO_SANDBOX, format!("{error}\nhint: {}", error.hint()))
-            }
-            Failure::Other(message) => (EXIT_FAILURE, message),
-        };
-        tracing::error!("{message}");
-        let _ = writeln!(io::stderr(), "error: {message}");
-        ExitCode::from(code)
+        let _ = writeln!(io::stderr(), "error: {self}");
+        ExitCode::from(match self {
+            Failure::Usage(_) => EXIT_USAGE,
+            Failure::NoSandbox(_) => EXIT_NO_SANDBOX,
+            Failure::Other(_) => EXIT_FAILURE,
+        })
     }
 }

@@ -29,7 +29,6 @@ const AUDIT_LOGS_KEPT: usize = 30;
 pub(super) struct Logging {
     guards: Vec<WorkerGuard>,
     batches: Vec<BatchGuard>,
-    is_to_stderr: bool,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
 }
@@ -40,7 +39,6 @@ impl Logging {
         let mut logging = Logging {
             guards: Vec::new(),
             batches: Vec::new(),
-            is_to_stderr: false,
             warnings: Vec::new(),
         };
         let file = match (settings.to_stderr, &settings.cache) {
@@ -59,7 +57,7 @@ impl Logging {
                 None
             }
         };
-        logging.is_to_stderr = file.is_none();
+        let colours = settings.colours && file.is_none();
         let filter = EnvFilter::builder().parse_lossy(&settings.filter);
         // Nobody may read stderr, and a disk may hang: lines are dropped then, calls are not.
         let builder = NonBlockingBuilder::default().buffered_lines_limit(LINES_WAITING);
@@ -68,7 +66,7 @@ impl Logging {
             None => builder.finish(io::stderr()),
         };
         logging.guards.push(guard);
-        subscribe(writer, filter, settings.colours && logging.is_to_stderr);
+        subscribe(writer, filter, colours);
         for warning in &logging.warnings {
             tracing::warn!("{warning}; logging to stderr");
         }

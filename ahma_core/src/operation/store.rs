@@ -97,11 +97,6 @@ impl Operation {
         &self.tool
     }
 
-    /// Where its command runs.
-    pub fn working_directory(&self) -> &PathBuf {
-        &self.working_directory
-    }
-
     /// When it was taken in.
     pub fn created_at(&self) -> SystemTime {
         self.created_at

@@ -1,7 +1,7 @@
 //! From the name of a tool to its answer.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use ahma_sandbox::Input;
@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 use super::arguments::{ExecutionMode, NoArguments, ShellArguments, read};
 use super::caller::Caller;
 use super::{ServiceState, leaf, operations, respond, server_info, tasks};
-use crate::config::{ArgumentFault, BUILT_IN_TOOLS, Narrowing, check_call, shell_arguments};
+use crate::config::{
+    ArgumentFault, ArgumentSpec, BUILT_IN_TOOLS, Narrowing, check_call, shell_arguments,
+};
 use crate::executor::command_line::Word;
 use crate::executor::{CommandPlan, Work};
 use crate::operation::OperationId;
@@ -23,6 +25,9 @@ const CANCELLED: &str = "the call was cancelled";
 const LONGEST_NAME: usize = 100;
 /// How long an `auto` call waits before it goes on in the background.
 const AUTO_WAIT: Duration = Duration::from_secs(10);
+/// Made once: every script is checked against them.
+static SHELL_ARGUMENTS: LazyLock<Vec<ArgumentSpec>> = LazyLock::new(shell_arguments);
+
 /// Answers a call.
 pub(super) async fn call(
     state: &Arc<ServiceState>,
@@ -100,7 +105,7 @@ pub(super) fn read_shell(
     name: &str,
     arguments: Map<String, Value>,
 ) -> Result<ShellArguments, String> {
-    let faults = check_call(name, &shell_arguments(), &arguments);
+    let faults = check_call(name, &SHELL_ARGUMENTS, &arguments);
     if faults.is_empty() {
         return read(name, arguments);
     }

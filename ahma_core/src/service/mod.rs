@@ -44,7 +44,6 @@ use tokio::sync::watch;
 
 use self::arguments::ExecutionMode;
 use self::caller::Caller;
-use crate::config::BUILT_IN_TOOLS;
 use crate::executor::{Executor, HostKeeper, QuietCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
@@ -84,11 +83,6 @@ pub struct ServiceState {
 }
 
 impl ServiceState {
-    /// How many built-in tools there are.
-    fn built_in_count(&self) -> usize {
-        BUILT_IN_TOOLS.len() - usize::from(self.no_shell)
-    }
-
     /// How a call relates to its command: the operator decides before the caller, who decides before the
     /// tool.
     fn mode(&self, asked: Option<ExecutionMode>, usual: ExecutionMode) -> ExecutionMode {

@@ -6,7 +6,7 @@ use ahma_sandbox::{Network, SandboxReport};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{ServiceState, respond};
+use super::{ServiceState, built_in_tools, respond};
 use crate::audit::timestamp;
 use crate::operation::OperationState;
 use crate::project;
@@ -16,6 +16,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
     let report = state.hosts.report().await;
     let report = report.map_err(|error| error.to_string())?;
     let tools = state.registry.current();
+    let built_in = built_in_tools(state.no_shell, state.always_sync);
     let uptime = SystemTime::now().duration_since(state.started);
     Ok(respond::document(json!({
         "server": {
@@ -28,7 +29,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         },
         "project": project::discover(&state.questions).await,
         "capabilities": {
-            "tools_available": tools.leaves().len() + state.built_in_count(),
+            "tools_available": tools.leaves().len() + built_in.len(),
             "shell": !state.no_shell,
             "execution_modes": if state.always_sync { json!(["sync"]) } else { json!(["async", "sync", "auto"]) },
         },

@@ -126,35 +126,21 @@ pub(super) fn begins_conversation(request: &ClientRequest) -> bool {
     }
 }
 
-/// The request that a message cancels.
-pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+/// Which request a message cancels, and why.
+pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&CancelledNotificationParam> {
     match message {
         ClientJsonRpcMessage::Notification(message) => match &message.notification {
-            ClientNotification::CancelledNotification(it) => it.params.request_id.as_ref(),
+            ClientNotification::CancelledNotification(it) => Some(&it.params),
             _ => None,
         },
         _ => None,
     }
 }
 
-/// The same for these ids.
-pub(super) fn cancelling(
-    message: &ClientJsonRpcMessage,
-    ids: Vec<RequestId>,
-) -> Vec<ClientJsonRpcMessage> {
-    let reason = match message {
-        ClientJsonRpcMessage::Notification(message) => match &message.notification {
-            ClientNotification::CancelledNotification(it) => it.params.reason.clone(),
-            _ => None,
-        },
-        _ => None,
-    };
-    let messages = ids.into_iter().map(|id| {
-        let params = CancelledNotificationParam::new(Some(id), reason.clone());
-        let notification = CancelledNotification::new(params);
-        ClientJsonRpcMessage::notification(notification.into())
-    });
-    messages.collect()
+/// The message that cancels a request.
+pub(super) fn cancelling(id: RequestId, reason: Option<String>) -> ClientJsonRpcMessage {
+    let params = CancelledNotificationParam::new(Some(id), reason);
+    ClientJsonRpcMessage::notification(CancelledNotification::new(params).into())
 }
 
 #[cfg(test)]

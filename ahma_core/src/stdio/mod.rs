@@ -120,13 +120,16 @@ impl LineTransport {
             }
             // Before the conversation there is nothing they could be about, and the SDK would end.
             _ if !self.has_begun => {}
-            message => {
-                let cancelled = messages::cancels(&message).map(|id| ids.cancelled(id));
-                match cancelled {
-                    Some(inner) => self.ready.extend(messages::cancelling(&message, inner)),
-                    None => self.ready.push_back(message),
+            message => match messages::cancels(&message) {
+                Some(params) => {
+                    let inner = params.request_id.as_ref().map(|id| ids.cancelled(id));
+                    let inner = inner.unwrap_or_default().into_iter();
+                    let reason = &params.reason;
+                    self.ready
+                        .extend(inner.map(|id| messages::cancelling(id, reason.clone())));
                 }
-            }
+                None => self.ready.push_back(message),
+            },
         }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ahma_sandbox::{
     CommandRequest, Input, LaunchStep, Layer, RunningCommand, SandboxPolicy, Unfinished,
 };
+use ahma_tests::processes_below;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
@@ -41,7 +42,7 @@ async fn until_warm(bench: &Bench, count: usize) {
 
 /// The pids, on the machine, of the shells that wait in the cells of a bench.
 fn shells(bench: &Bench) -> BTreeSet<u32> {
-    below(bench.host.pid())
+    processes_below(bench.host.pid())
         .into_iter()
         .filter(|pid| {
             let about = |file| fs::read_to_string(format!("/proc/{pid}/{file}"));
@@ -49,12 +50,6 @@ fn shells(bench: &Bench) -> BTreeSet<u32> {
                 && about("syscall").is_ok_and(|call| call.starts_with("0 0x4 "))
         })
         .collect()
-}
-
-fn below(pid: u32) -> Vec<u32> {
-    let children = children(pid);
-    let grandchildren: Vec<u32> = children.iter().flat_map(|pid| below(*pid)).collect();
-    [children, grandchildren].concat()
 }
 
 fn script(bench: &Bench, script: &str) -> CommandRequest {
@@ -162,6 +157,16 @@ async fn nothing_of_a_script_is_left_for_the_next_one() {
         until_warm(&bench, 1).await;
         assert_eq!(run(&bench, look).await, fresh);
     }
+}
+
+#[tokio::test]
+async fn who_runs_script_after_script_finds_more_shells_waiting() {
+    let bench = warm(2).await;
+    until_warm(&bench, 2).await;
+    for _ in 0..12 {
+        run(&bench, "true").await;
+    }
+    until_warm(&bench, 4).await;
 }
 
 #[tokio::test]

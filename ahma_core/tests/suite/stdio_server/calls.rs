@@ -3,6 +3,7 @@
 use std::fs;
 
 use ahma_tests::mcp::CallResult;
+use ahma_tests::processes_below;
 use serde_json::{Value, json};
 
 use super::{Served, mark, marked, until};
@@ -364,26 +365,13 @@ fn many_calls_at_once_each_get_their_own_answer() {
     }
 }
 
-/// The processes below a process of the machine.
-fn below(pid: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
-    let lists = tasks.into_iter().flatten().flatten();
-    let lists = lists.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let children: Vec<u32> = lists
-        .flat_map(|list| {
-            let pids = list.split_whitespace().map(|pid| pid.parse().unwrap());
-            pids.collect::<Vec<_>>()
-        })
-        .collect();
-    let deeper = children.iter().flat_map(|child| below(*child));
-    children.iter().copied().chain(deeper).collect()
-}
-
 fn waiting_shells(served: &Served) -> Vec<u32> {
-    let shells = below(served.client.pid()).into_iter().filter(|pid| {
-        let line = fs::read_to_string(format!("/proc/{pid}/cmdline"));
-        line.is_ok_and(|line| line.starts_with("/bin/bash\0-c\0read"))
-    });
+    let shells = processes_below(served.client.pid())
+        .into_iter()
+        .filter(|pid| {
+            let line = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+            line.is_ok_and(|line| line.starts_with("/bin/bash\0-c\0read"))
+        });
     shells.collect()
 }
 

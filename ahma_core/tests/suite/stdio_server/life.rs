@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, example};
+use ahma_tests::{Workspace, example, processes_below};
 use serde_json::json;
 
 use super::{AHMA_MCP, Served, mark, marked, unspoken_to, until};
@@ -80,29 +80,13 @@ fn without_the_sandbox_every_result_says_so() {
     assert_eq!(marked(&mark), 0, "trees are ended all the same");
 }
 
-/// Every process below one.
-fn below(pid: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    for thread in fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-    {
-        let children = fs::read_to_string(thread.unwrap().path().join("children"));
-        for child in children.unwrap_or_default().split_whitespace() {
-            all.push(child.to_owned());
-            all.extend(below(child));
-        }
-    }
-    all
-}
-
 #[test]
 fn when_the_client_goes_everything_ends() {
     let mut served = Served::new();
     let mark = mark(4);
     served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
     served.until_exists("up");
-    let processes = below(&served.client.pid().to_string());
+    let processes = processes_below(served.client.pid());
     assert!(processes.len() >= 4, "{processes:?}");
     served.client.close();
     let status = served.client.wait();
@@ -110,7 +94,7 @@ fn when_the_client_goes_everything_ends() {
     assert_eq!(marked(&mark), 0);
     for process in processes {
         assert!(
-            !Path::new("/proc").join(&process).exists(),
+            !Path::new("/proc").join(process.to_string()).exists(),
             "{process} is left"
         );
     }

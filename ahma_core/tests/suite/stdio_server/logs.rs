@@ -181,3 +181,18 @@ fn a_log_that_nobody_reads_stops_nothing() {
     client.close();
     assert_eq!(client.wait().code(), Some(0));
 }
+
+#[test]
+fn why_the_server_did_not_start_is_on_stderr_and_in_the_log() {
+    let (project, cache) = (Workspace::new(), Workspace::new());
+    let arguments = ["--audit-log", "/no/such/directory/file"];
+    let variables = [("XDG_CACHE_HOME", cache.path().to_str().unwrap())];
+    let refused = project.run_with(AHMA_MCP, &arguments, &variables);
+    let logged = fs::read_to_string(file(cache.path(), ".log")).unwrap();
+    for text in [refused.stderr, logged] {
+        assert!(
+            text.contains("/no/such/directory/file cannot be written"),
+            "{text}"
+        );
+    }
+}

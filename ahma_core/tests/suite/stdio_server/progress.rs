@@ -118,3 +118,28 @@ fn a_sequence_tells_which_step_it_is_at() {
     served.project.write("on", "");
     served.client.answer(id);
 }
+
+/// Clients give up on calls that are silent for long.
+#[test]
+fn a_silent_command_is_told_about_all_the_same() {
+    let mut served = Served::new();
+    let call = json!({
+        "name": "sandboxed_shell",
+        "arguments": { "command": "echo begun; exec sleep 60", "execution_mode": "sync" },
+        "_meta": { "progressToken": 1 }
+    });
+    served.client.send("tools/call", &call);
+    let message = loop {
+        let told = told(&mut served.client)["message"].clone();
+        if told.as_str().unwrap().contains("no output") {
+            break told;
+        }
+    };
+    assert!(
+        message
+            .as_str()
+            .unwrap()
+            .starts_with("begun · no output for "),
+        "{message}"
+    );
+}

@@ -11,6 +11,10 @@ Examples:
           serve MCP on stdin and stdout; commands are confined to this directory
   ahma_mcp --sandbox-scope ~/project --network off
           confined to that directory, without network
+  ahma_mcp --mode http --sandbox-scope .
+          serve MCP over HTTP to programs of this machine; prints the URL
+  ahma_mcp --mode dual
+          both: stdin and stdout for an IDE, HTTP for other agents beside it
   ahma_mcp --mode list-tools
           the tools of this project, as JSON
   ahma_mcp --mode list-tools --tools-dir my-tools --tools git,cargo
@@ -19,7 +23,8 @@ Examples:
 An entry of an mcp.json:
   { \"mcpServers\": { \"ahma\": { \"command\": \"ahma_mcp\" } } }
 
-Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox";
+Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox,
+4 no port or no state file";
 
 /// An MCP server that runs commands confined by the kernel.
 #[derive(Debug, Parser)]
@@ -114,6 +119,39 @@ pub(super) struct Args {
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) spool_mb: u32,
 
+    /// The address HTTP is served on; only loopback addresses are taken.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(super) http_host: String,
+
+    /// The port HTTP is served on. Default: the first that is free from 4242 to 5242.
+    #[arg(long, value_name = "PORT")]
+    pub(super) http_port: Option<u16>,
+
+    /// What callers over HTTP have to show: `auto` (a secret that is made once for each user), `off`, or a secret.
+    /// Default: `AHMA_HTTP_TOKEN`, which others cannot see as easily as an argument, else auto.
+    #[arg(long, value_name = "auto|off|VALUE")]
+    pub(super) http_token: Option<String>,
+
+    /// Web pages of this origin may call, such as <http://localhost:5173>; may be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(super) allow_origin: Vec<String>,
+
+    /// Sessions over HTTP that are open at the same time; more are refused.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) max_sessions: u32,
+
+    /// A session that nobody uses for this long ends; one with an open stream or a running operation is in use.
+    #[arg(long, value_name = "MINUTES", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_080))]
+    pub(super) session_idle_minutes: u32,
+
+    /// Requests a second of a session, or of all callers together that have none; 0 for no limit.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(super) rate_limit: u32,
+
+    /// Requests that may come at once before that counts.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) rate_burst: u32,
+
     /// Where a record of every operation goes: a file, or `off`. Default: a file a day in the user's cache
     /// directory, of which 30 are kept.
     #[arg(long, value_name = "FILE|off")]
@@ -152,8 +190,24 @@ pub(super) enum LogLevel {
 pub(super) enum Mode {
     /// Serve MCP on stdin and stdout.
     Stdio,
+    /// Serve MCP over HTTP on this machine.
+    Http,
+    /// Serve both from one server.
+    Dual,
     /// Print all tools as JSON and exit.
     ListTools,
+}
+
+impl Mode {
+    /// As the operator writes it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mode::Stdio => "stdio",
+            Mode::Http => "http",
+            Mode::Dual => "dual",
+            Mode::ListTools => "list-tools",
+        }
+    }
 }
 
 /// Whether commands have a network.

@@ -2,30 +2,32 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use ahma_http_bridge::{Direction, Echo};
 use ahma_sandbox::{allow_many_descriptors, protect_this_process};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::args::Args;
+use super::args::{Args, Mode};
 use super::confinement::Confinement;
 use super::failure::Failure;
+use super::http::{Http, Prepared};
 use super::logging::Logging;
 use super::reload::{self, Reload};
 use super::settings::Settings;
 use super::signals::{HangUps, StopSignals};
+use super::warnings::warn_loudly;
 use crate::config::AvailabilityCheck;
-use crate::executor::{AvailabilityJudge, Executor, QuietCommands};
+use crate::executor::{AvailabilityJudge, Executor, QuietCommands, ShowTrouble};
 use crate::operation::OperationStore;
 use crate::output::{SpoolBudget, SpoolPlace};
 use crate::registry::{Registry, ToolSnapshot};
-use crate::service::{AhmaService, ServiceState};
+use crate::service::{AhmaService, ListedTools, ServiceState, Serving, built_in_tools};
 use crate::stdio::{LineTransport, StandardStreams};
 
 /// How long answers that are on their way are waited for when every command has ended.
@@ -34,7 +36,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 const LAST_PROCESSES: Duration = Duration::from_millis(500);
 const AT_ONCE: &str = "ended at once by a second signal";
 
-/// Serves one client on stdin and stdout until it goes or a signal comes.
+/// Serves until the client on stdin and stdout goes, where there is one, or a signal comes.
 pub(super) fn run(args: &Args) -> ExitCode {
     match live(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -80,6 +82,14 @@ async fn serve(
     let audit = logging.audit_log(&settings.audit, &settings.log);
     let audit = audit.map_err(Failure::Usage)?;
 
+    let echo = logging.echo(&settings.log);
+    // Before the sandbox starts: what commands must not write has to be there by then.
+    let http = settings
+        .http
+        .as_ref()
+        .map(|http| Prepared::take(http, &settings.scope, echo.clone()));
+    let http = http.transpose()?;
+
     let reload = Reload::of(&settings);
     // Tool files are read while the first sandbox host starts.
     let reading = reload.read_first();
@@ -109,6 +119,9 @@ async fn serve(
     if let Some(audit) = audit {
         executor = executor.with_audit_log(audit);
     }
+    if let Some(echo) = echo {
+        executor = executor.with_trouble_shown(shown_by(echo));
+    }
     let state = Arc::new(ServiceState {
         executor,
         hosts: Arc::clone(hosts),
@@ -122,22 +135,39 @@ async fn serve(
         registry,
         always_sync: settings.always_sync,
         no_shell: settings.no_shell,
+        serving: Serving::new(settings.mode.name()),
+        built_in: built_in_tools(settings.no_shell, settings.always_sync),
+        listed: ListedTools::default(),
     });
 
-    let (streams, _modes) = StandardStreams::of_this_process()?;
-    let mut client = Client::serve(AhmaService::new(Arc::clone(&state)), streams);
-    tracing::info!(scope = %settings.scope.display(), "serving on stdio");
+    // HTTP is there before anybody hears of the server.
+    let http = http.map(|http| http.serve(&state)).transpose()?;
+    let (mut client, _modes) = match settings.mode {
+        Mode::Http | Mode::ListTools => (None, None),
+        Mode::Stdio | Mode::Dual => {
+            let (streams, modes) = StandardStreams::of_this_process()?;
+            let client = Client::serve(AhmaService::new(Arc::clone(&state)), streams);
+            (Some(client), Some(modes))
+        }
+    };
+    tracing::info!(scope = %settings.scope.display(), mode = settings.mode.name(), "serving");
+    let mut http = match http {
+        Some(http) => Some(http.announce(&state).await?),
+        None => None,
+    };
     let served = tokio::select! {
-        ended = &mut client.served => ended.unwrap_or(Ok(())),
-        () = client.gone.cancelled() => Ok(()),
+        ended = ended(client.as_mut()) => ended,
         () = signals.next() => Ok(()),
     };
 
     tracing::info!("stopping");
     let stopping = async {
         reloading.abort();
+        if let Some(http) = &mut http {
+            http.stop_taking();
+        }
         state.executor.shut_down("the server stops").await;
-        client.finish().await;
+        tokio::join!(last_answers(client), last_http_answers(http));
         // They end with the server anyway; whoever waits for the server finds them gone.
         let _ = tokio::time::timeout(LAST_PROCESSES, state.hosts.end()).await;
     };
@@ -145,6 +175,33 @@ async fn serve(
         () = stopping => served,
         () = signals.next() => Err(Failure::Other(AT_ONCE.to_owned())),
     }
+}
+
+/// Waits until the client on stdio is gone; for ever when there is none.
+async fn ended(client: Option<&mut Client>) -> Result<(), Failure> {
+    let Some(client) = client else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        ended = &mut client.served => ended.unwrap_or(Ok(())),
+        () = client.gone.cancelled() => Ok(()),
+    }
+}
+
+async fn last_answers(client: Option<Client>) {
+    if let Some(client) = client {
+        client.finish().await;
+    }
+}
+
+async fn last_http_answers(http: Option<Http>) {
+    if let Some(http) = http {
+        http.finish(LAST_ANSWERS).await;
+    }
+}
+
+fn shown_by(echo: Echo) -> ShowTrouble {
+    Arc::new(move |trouble| echo.show(Direction::Error, trouble.as_bytes()))
 }
 
 /// The conversation with the client.
@@ -195,11 +252,4 @@ async fn known_at_once(tools: ToolSnapshot, judge: &AvailabilityJudge) -> ToolSn
     let mut checks = tools.checks();
     checks.retain(|check| matches!(check, AvailabilityCheck::OnPath(_)));
     tools.judged(judge.judge(checks).await.into_iter().collect())
-}
-
-fn warn_loudly(warning: &str) {
-    use std::io::Write as _;
-
-    tracing::warn!("{warning}");
-    let _ = writeln!(io::stderr(), "warning: {warning}");
 }

@@ -12,6 +12,8 @@ pub(super) const EXIT_FAILURE: u8 = 1;
 pub(super) const EXIT_USAGE: u8 = 2;
 /// The exit code when commands cannot be confined.
 const EXIT_NO_SANDBOX: u8 = 3;
+/// The exit code when there is no port, or the state file cannot be written.
+const EXIT_NO_PLACE: u8 = 4;
 
 /// What went wrong.
 pub(super) enum Failure {
@@ -19,6 +21,8 @@ pub(super) enum Failure {
     Usage(String),
     /// Commands cannot be confined.
     NoSandbox(StartError),
+    /// There is no port, or the state file cannot be written.
+    NoPlace(String),
     /// Anything else.
     Other(String),
 }
@@ -32,7 +36,9 @@ impl From<io::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(message) | Failure::Other(message) => formatter.write_str(message),
+            Failure::Usage(message) | Failure::NoPlace(message) | Failure::Other(message) => {
+                formatter.write_str(message)
+            }
             Failure::NoSandbox(error) => write!(formatter, "{error}\nhint: {}", error.hint()),
         }
     }
@@ -45,6 +51,7 @@ impl Failure {
         ExitCode::from(match self {
             Failure::Usage(_) => EXIT_USAGE,
             Failure::NoSandbox(_) => EXIT_NO_SANDBOX,
+            Failure::NoPlace(_) => EXIT_NO_PLACE,
             Failure::Other(_) => EXIT_FAILURE,
         })
     }

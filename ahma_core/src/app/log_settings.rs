@@ -19,6 +19,8 @@ pub(super) struct LogSettings {
     pub(super) colours: bool,
     /// What, in the language of `RUST_LOG`.
     pub(super) filter: String,
+    /// Whether messages are shown too. They can hold anything, so both flags have to say so.
+    pub(super) echoes: bool,
     /// The user's cache directory; none when that is not known or commands can write there.
     pub(super) cache: Option<PathBuf>,
 }
@@ -46,6 +48,7 @@ impl LogSettings {
         LogSettings {
             to_stderr: args.log_to_stderr,
             colours: args.log_to_stderr && !no_colours,
+            echoes: args.debug && args.log_to_stderr,
             filter: log_filter(args, variable("RUST_LOG")),
             cache: cache_directory(environment).filter(|cache| !in_reach(cache, writable)),
         }
@@ -107,7 +110,7 @@ fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf
 
 /// Whether commands can write to a path, or could put something in its place, or in the place of a link on
 /// the way to it.
-fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
+pub(super) fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
     let mut ways = path.ancestors();
     let existing = ways.find(|it| it.symlink_metadata().is_ok());
     existing.is_none_or(|existing| real_path_outside(existing, writable).is_none())

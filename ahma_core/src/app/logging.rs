@@ -4,12 +4,13 @@
 //! stdout: that belongs to the protocol.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use ahma_http_bridge::Echo;
 use rustix::fs::OFlags;
-use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -31,6 +32,8 @@ pub(super) struct Logging {
     batches: Vec<BatchGuard>,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
+    /// Where messages are shown, when they are.
+    echo: Option<NonBlocking>,
 }
 
 impl Logging {
@@ -40,6 +43,7 @@ impl Logging {
             guards: Vec::new(),
             batches: Vec::new(),
             warnings: Vec::new(),
+            echo: None,
         };
         let file = match (settings.to_stderr, &settings.cache) {
             (true, _) => None,
@@ -66,6 +70,7 @@ impl Logging {
             None => builder.finish(io::stderr()),
         };
         logging.guards.push(guard);
+        logging.echo = settings.echoes.then(|| writer.clone());
         subscribe(writer, filter, colours);
         for warning in &logging.warnings {
             tracing::warn!("{warning}; logging to stderr");
@@ -110,6 +115,16 @@ impl Logging {
                 }
             }
         }
+    }
+
+    /// Shows messages among the lines of the log, when that was asked for.
+    pub(super) fn echo(&self, settings: &LogSettings) -> Option<Echo> {
+        let writer = self.echo.clone()?;
+        let colours = settings.colours && io::stderr().is_terminal();
+        Some(Echo::new(colours, move |text| {
+            // What cannot be shown is not: a call does not wait for its message to be seen.
+            let _ = writer.clone().write_all(text.as_bytes());
+        }))
     }
 
     fn audited(&mut self, writer: impl io::Write + Send + 'static) -> AuditLog {

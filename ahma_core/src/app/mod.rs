@@ -5,6 +5,8 @@ mod batch_writer;
 mod compose;
 mod confinement;
 mod failure;
+mod http;
+mod http_settings;
 mod identity;
 mod list_tools;
 mod log_settings;
@@ -13,7 +15,10 @@ mod reload;
 mod settings;
 mod signals;
 mod sources;
+mod state_file;
+mod token_file;
 mod toolchains;
+mod warnings;
 mod way;
 
 use std::process::ExitCode;
@@ -29,7 +34,7 @@ pub fn main_impl() -> ExitCode {
     ahma_sandbox::become_host_if_asked();
     let args = Args::parse();
     match args.mode {
-        Mode::Stdio => compose::run(&args),
+        Mode::Stdio | Mode::Http | Mode::Dual => compose::run(&args),
         Mode::ListTools => list_tools::run(&args),
     }
 }

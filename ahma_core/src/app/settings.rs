@@ -8,7 +8,8 @@ use std::time::Duration;
 use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, NetworkArg};
+use super::args::{Args, Mode, NetworkArg};
+use super::http_settings::{HttpSettings, HttpSettingsError};
 use super::log_settings::{AuditSettings, LogSettings};
 use super::sources::ToolSources;
 use crate::guard::usually_protected;
@@ -36,6 +37,10 @@ pub(super) struct Settings {
     pub(super) no_shell: bool,
     pub(super) log: LogSettings,
     pub(super) audit: AuditSettings,
+    /// How it is reached.
+    pub(super) mode: Mode,
+    /// Over HTTP, when it is.
+    pub(super) http: Option<HttpSettings>,
 }
 
 /// Why the server cannot start as it was told to.
@@ -53,6 +58,8 @@ pub(super) enum SettingsError {
     Network(String),
     #[error("commands could write the audit log {0}\nhint: name a file outside the scope")]
     AuditInReach(PathBuf),
+    #[error("{0}")]
+    Http(#[from] HttpSettingsError),
 }
 
 impl Settings {
@@ -74,6 +81,7 @@ impl Settings {
         let at_once = to_usize(args.max_operations);
         let scope = checked_scope(&scope, home, width).map_err(SettingsError::Scope)?;
         let tools = ToolSources::of(args, environment, &scope);
+        let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
         let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
         let writable: Vec<PathBuf> = write.iter().chain([&scope]).cloned().collect();
         let mut protect = protected(&scope, args);
@@ -88,7 +96,15 @@ impl Settings {
             always_sync: args.sync,
             no_shell: args.no_shell,
             scope,
-            read: grants("--sandbox-read", &args.sandbox_read, directory)?,
+            mode: args.mode,
+            http: match args.mode {
+                Mode::Http | Mode::Dual => {
+                    let readable: Vec<PathBuf> = writable.iter().chain(&read).cloned().collect();
+                    Some(HttpSettings::resolve(args, environment, &readable)?)
+                }
+                Mode::Stdio | Mode::ListTools => None,
+            },
+            read,
             write,
             network: network(args.network, variable("AHMA_NETWORK"))?,
             sandbox_is_off: args.no_sandbox

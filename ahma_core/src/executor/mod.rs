@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use ahma_sandbox::{CommandRequest, Input};
 use tokio::sync::Semaphore;
+use tracing::Instrument as _;
 
 pub use self::availability::AvailabilityJudge;
 use self::command_line::Word;
@@ -95,7 +96,11 @@ pub struct Executor {
     slots: Arc<Semaphore>,
     watch: Arc<PlantWatch>,
     audit: Option<Arc<AuditLog>>,
+    trouble: Option<ShowTrouble>,
 }
+
+/// Shows why a command did not run or was lost.
+pub type ShowTrouble = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Executor {
     /// Runs at most `at_once` commands at the same time; others wait in the order they came.
@@ -108,7 +113,14 @@ impl Executor {
             watch,
             slots: Arc::new(Semaphore::new(at_once)),
             audit: None,
+            trouble: None,
         }
+    }
+
+    /// The same, which shows why commands do not run or are lost.
+    pub fn with_trouble_shown(self, show: ShowTrouble) -> Self {
+        let trouble = Some(show);
+        Executor { trouble, ..self }
     }
 
     /// The same, with a record of every operation.
@@ -143,12 +155,14 @@ impl Executor {
             slots: Arc::clone(&self.slots),
             watch: Arc::clone(&self.watch),
             operation: Arc::clone(&operation),
+            trouble: self.trouble.clone(),
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),
                 beginning: Beginning::of(&work, client),
             }),
         };
-        tokio::spawn(run.until_its_end(work));
+        // What it logs belongs to the request that started it.
+        tokio::spawn(run.until_its_end(work).in_current_span());
         Ok(operation)
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
-use super::{Audited, CommandPlan, HostKeeper, Work, steps};
+use super::{Audited, CommandPlan, HostKeeper, ShowTrouble, Work, steps};
 use crate::guard::PlantWatch;
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
 
@@ -40,6 +40,7 @@ pub(super) struct Run {
     pub(super) watch: Arc<PlantWatch>,
     pub(super) operation: Arc<Operation>,
     pub(super) audit: Option<Audited>,
+    pub(super) trouble: Option<ShowTrouble>,
 }
 
 impl Run {
@@ -58,10 +59,15 @@ impl Run {
 
     fn end(&self, ending: Ending) {
         let state = ending.state.name();
+        let is_trouble = matches!(ending.state, OperationState::Failed | OperationState::Lost);
+        let trouble = ending.explanation.clone().filter(|_| is_trouble);
         if !self.store.end(&self.operation, ending) {
             return;
         }
         tracing::debug!(operation = %self.operation.id(), tool = self.operation.tool(), state, "ended");
+        if let (Some(show), Some(trouble)) = (&self.trouble, trouble) {
+            show(&format!("{}: {trouble}", self.operation.id()));
+        }
         if let Some(audited) = &self.audit {
             audited.log.write(&audited.beginning, &self.operation);
         }

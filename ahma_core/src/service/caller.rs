@@ -8,6 +8,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use ahma_http_bridge::{REQUEST_ID_HEADER, SessionLife};
+use http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::{CustomNotification, ProgressToken, ProtocolVersion, ServerNotification};
 use rmcp::service::{Peer, RequestContext};
@@ -21,6 +23,7 @@ use crate::operation::Operation;
 
 /// A longer name of a client is cut.
 const LONGEST_CLIENT: usize = 200;
+const SESSION_OVER: &str = "its session has ended";
 
 /// The maker of a call.
 pub(super) struct Caller {
@@ -30,6 +33,8 @@ pub(super) struct Caller {
     pub(super) cancelled: CancellationToken,
     /// They can follow what goes on in the background as a task.
     pub(super) takes_tasks: bool,
+    /// Their session, where they have one that can end before the server does.
+    session: Option<SessionLife>,
     live: Option<LiveProgress>,
     listener: Option<Listener>,
 }
@@ -60,6 +65,7 @@ impl Caller {
             }),
             cancelled: context.ct.clone(),
             takes_tasks: is_newer && capabilities.is_some_and(|it| it.supports_tasks()),
+            session: context.extensions.get::<SessionLife>().cloned(),
             live: token.clone().map(|token| LiveProgress {
                 peer: context.peer.clone(),
                 told: Arc::clone(&told),
@@ -80,6 +86,7 @@ impl Caller {
             client: "".into(),
             cancelled: CancellationToken::new(),
             takes_tasks: false,
+            session: None,
             live: None,
             listener: None,
         }
@@ -97,6 +104,34 @@ impl Caller {
         }
     }
 
+    /// Waits until they do not want what they asked for: the call is cancelled, or the session over.
+    pub(super) async fn gives_up(&self) -> &'static str {
+        let over = async {
+            match &self.session {
+                Some(session) => session.over().cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.cancelled.cancelled() => "the client cancelled the call",
+            () = over => SESSION_OVER,
+        }
+    }
+
+    /// Ends an operation that goes on after the answer when their session ends, which it keeps open until then.
+    pub(super) fn end_with_session(&self, operation: &Arc<Operation>) {
+        if let Some(session) = self.session.clone() {
+            let (operation, lease) = (Arc::clone(operation), session.lease());
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = operation.ended() => {}
+                    () = session.over().cancelled() => operation.cancel(SESSION_OVER),
+                }
+                drop(lease);
+            });
+        }
+    }
+
     /// Tells them when an operation has ended that goes on after the answer.
     pub(super) fn tell_at_the_end(&self, operation: &Arc<Operation>, state: &Arc<ServiceState>) {
         if let Some(listener) = self.listener.clone() {
@@ -110,6 +145,13 @@ impl Caller {
             });
         }
     }
+}
+
+/// What a request is called in the log.
+pub(super) fn request_id(context: &RequestContext<RoleServer>) -> String {
+    let parts = context.extensions.get::<Parts>();
+    let header = parts.and_then(|parts| parts.headers.get(REQUEST_ID_HEADER)?.to_str().ok());
+    header.map_or_else(|| format!("stdio-{}", context.id), str::to_owned)
 }
 
 /// Whether a request belongs to the lifecycle of 2026-07-28 or later.

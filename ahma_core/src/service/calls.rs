@@ -63,7 +63,7 @@ pub(super) fn is_answer(name: &str) -> bool {
 }
 
 /// A name that no tool has may be of any length.
-fn cut(name: &str) -> &str {
+pub(super) fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
@@ -174,6 +174,7 @@ pub(super) async fn follow(
     let operation = state.executor.start(work, &caller.client);
     let operation = operation.map_err(|why| why.to_string())?;
     let goes_on = || {
+        caller.end_with_session(&operation);
         caller.tell_at_the_end(&operation, state);
         match caller.takes_tasks {
             true => tasks::created(&operation, state).into(),
@@ -194,8 +195,7 @@ pub(super) async fn follow(
     let operations = std::slice::from_ref(&operation);
     // Looked after on its own: telling may have to wait for a client that does not read.
     let cancelling = async {
-        caller.cancelled.cancelled().await;
-        operation.cancel("the client cancelled the call");
+        operation.cancel(caller.gives_up().await);
         operation.ended().await;
         true
     };

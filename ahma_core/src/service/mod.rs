@@ -16,11 +16,14 @@ mod caller;
 mod calls;
 mod denial;
 mod leaf;
+mod lists;
 mod operations;
+mod panics;
 mod progress;
 mod respond;
 mod sequence;
 mod server_info;
+mod serving;
 mod tasks;
 
 use std::ffi::OsString;
@@ -31,19 +34,22 @@ use std::time::{Duration, SystemTime};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, ErrorCode, GetTaskParams, GetTaskResult,
-    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscriptionFilter, Tool, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult,
+    LoggingLevel, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::watch;
+use tracing::Instrument as _;
 
 use self::arguments::ExecutionMode;
 use self::caller::Caller;
+use self::lists::ListChanges;
+pub use self::lists::ListedTools;
+pub use self::serving::{HttpServing, Serving};
 use crate::executor::{Executor, HostKeeper, QuietCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
@@ -80,9 +86,19 @@ pub struct ServiceState {
     pub always_sync: bool,
     /// Whether there is no `sandboxed_shell`.
     pub no_shell: bool,
+    /// How it is reached.
+    pub serving: Serving,
+    /// The built-in tools, made once: every call looks its tool up.
+    pub built_in: Vec<Tool>,
+    /// The declared ones, likewise.
+    pub listed: ListedTools,
 }
 
 impl ServiceState {
+    fn declared(&self, tools: &Arc<ToolSnapshot>) -> Arc<[Tool]> {
+        self.listed.of(tools, self.always_sync)
+    }
+
     /// How a call relates to its command: the operator decides before the caller, who decides before the
     /// tool.
     fn mode(&self, asked: Option<ExecutionMode>, usual: ExecutionMode) -> ExecutionMode {
@@ -97,8 +113,6 @@ impl ServiceState {
 #[derive(Clone)]
 pub struct AhmaService {
     state: Arc<ServiceState>,
-    /// The built-in tools, made once: every call looks its tool up.
-    built_in: Arc<[Tool]>,
     /// Whether the client wants messages about ordinary events.
     wants_messages: Arc<AtomicBool>,
     /// Whether somebody sees to it that the client hears of changes of the list.
@@ -110,21 +124,12 @@ pub struct AhmaService {
 impl AhmaService {
     /// Serves from shared state.
     pub fn new(state: Arc<ServiceState>) -> Self {
-        let built_in = built_in_tools(state.no_shell, state.always_sync);
         AhmaService {
             listed: Arc::new(Mutex::new(state.registry.current())),
             wants_messages: Arc::new(AtomicBool::new(true)),
             is_told_of_changes: Arc::default(),
             state,
-            built_in: built_in.into(),
         }
-    }
-
-    fn declared(&self, tools: &ToolSnapshot) -> Vec<Tool> {
-        let tools = tools.leaves().iter();
-        tools
-            .map(|it| leaf::tool(it, self.state.always_sync))
-            .collect()
     }
 
     fn listed(&self) -> MutexGuard<'_, Arc<ToolSnapshot>> {
@@ -132,14 +137,9 @@ impl AhmaService {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for changes of the list that a client sees, from what it could have seen.
     fn list_changes(&self) -> ListChanges {
         let seen = Arc::clone(&self.listed());
-        ListChanges {
-            service: self.clone(),
-            seen: self.declared(&seen),
-            changes: self.state.registry.changes(),
-        }
+        ListChanges::since(self.state.declared(&seen), &self.state)
     }
 
     fn instructions(&self) -> String {
@@ -166,34 +166,16 @@ impl AhmaService {
     }
 }
 
-/// What a client has been told of the list of tools.
-struct ListChanges {
-    service: AhmaService,
-    seen: Vec<Tool>,
-    changes: watch::Receiver<Arc<ToolSnapshot>>,
-}
-
-impl ListChanges {
-    /// Waits until the list is another than the one the client knows of; `false` when the server ends.
-    async fn next(&mut self) -> bool {
-        loop {
-            let now = self.changes.borrow_and_update().clone();
-            let now = self.service.declared(&now);
-            if now != self.seen {
-                self.seen = now;
-                return true;
-            }
-            if self.changes.changed().await.is_err() {
-                return false;
-            }
-        }
-    }
-}
-
 /// Methods that are answered when their parameters are right.
-const KNOWN_METHODS: [&str; 9] = [
+const KNOWN_METHODS: [&str; 15] = [
+    "completion/complete",
     "initialize",
     "logging/setLevel",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
     "server/discover",
     "subscriptions/listen",
     "tasks/cancel",
@@ -221,6 +203,9 @@ impl ServerHandler for AhmaService {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions()
             .enable_tasks()
             .build();
         let mut info = ServerConfig::new(capabilities);
@@ -293,36 +278,25 @@ impl ServerHandler for AhmaService {
         }
     }
 
-    async fn list_prompts(
+    // There are no prompts and no resources; asking for one is a mistake with a name.
+
+    async fn get_prompt(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        not_offered("prompts/list")
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let why = format!("there is no prompt `{}`", calls::cut(&request.name));
+        Err(ErrorData::invalid_params(why, None))
     }
 
-    async fn list_resources(
+    async fn read_resource(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        not_offered("resources/list")
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        not_offered("resources/templates/list")
-    }
-
-    async fn complete(
-        &self,
-        _request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        not_offered("completion/complete")
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let why = format!("there is no resource `{}`", calls::cut(&request.uri));
+        let uri = serde_json::json!({ "uri": request.uri });
+        Err(ErrorData::resource_not_found(why, Some(uri)))
     }
 
     /// What the SDK does not know, or cannot read.
@@ -340,7 +314,7 @@ impl ServerHandler for AhmaService {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let built_in = self.built_in.iter().find(|tool| tool.name == name);
+        let built_in = self.state.built_in.iter().find(|tool| tool.name == name);
         built_in.cloned().or_else(|| {
             let tools = self.state.registry.current();
             Some(leaf::tool(tools.leaf(name)?, self.state.always_sync))
@@ -353,11 +327,11 @@ impl ServerHandler for AhmaService {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.state.registry.current();
-        let declared = self.declared(&tools);
+        let declared = self.state.declared(&tools);
         *self.listed() = tools;
         self.state.registry.note_listed();
-        let all = self.built_in.iter().cloned().chain(declared);
-        Ok(ListToolsResult::with_all_items(all.collect()))
+        let all = self.state.built_in.iter().chain(declared.iter());
+        Ok(ListToolsResult::with_all_items(all.cloned().collect()))
     }
 
     async fn call_tool(
@@ -367,7 +341,10 @@ impl ServerHandler for AhmaService {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let caller = Caller::of(&context, &self.wants_messages);
-        calls::call(&self.state, &request.name, arguments, &caller).await
+        let request_id = caller::request_id(&context);
+        let call = calls::call(&self.state, &request.name, arguments, &caller);
+        let span = tracing::info_span!("request", id = request_id);
+        panics::answered(call.instrument(span)).await
     }
 
     async fn get_task(

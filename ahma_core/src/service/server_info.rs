@@ -6,7 +6,7 @@ use ahma_sandbox::{Network, SandboxReport};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{ServiceState, built_in_tools, respond};
+use super::{HttpServing, ServiceState, respond};
 use crate::audit::timestamp;
 use crate::operation::OperationState;
 use crate::project;
@@ -16,20 +16,23 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
     let report = state.hosts.report().await;
     let report = report.map_err(|error| error.to_string())?;
     let tools = state.registry.current();
-    let built_in = built_in_tools(state.no_shell, state.always_sync);
+    let http = state.serving.http.get();
     let uptime = SystemTime::now().duration_since(state.started);
     Ok(respond::document(json!({
         "server": {
             "name": "ahma_mcp",
             "version": env!("CARGO_PKG_VERSION"),
-            "transport": "stdio",
+            "transport": state.serving.mode,
+            "url": http.map(HttpServing::url),
+            "host": http.map(|http| http.address.ip()),
+            "port": http.map(|http| http.address.port()),
             "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
             "pid": std::process::id(),
             "started_at": timestamp(state.started),
         },
         "project": project::discover(&state.questions).await,
         "capabilities": {
-            "tools_available": tools.leaves().len() + built_in.len(),
+            "tools_available": tools.leaves().len() + state.built_in.len(),
             "shell": !state.no_shell,
             "execution_modes": if state.always_sync { json!(["sync"]) } else { json!(["async", "sync", "auto"]) },
         },
@@ -37,7 +40,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         "tools": described(&tools, state.registry.held_back().as_deref()),
         "downstream": [],
         "operations": operations(state),
-        "sessions": 1,
+        "sessions": state.serving.sessions(),
         "processes": processes().await,
     })))
 }

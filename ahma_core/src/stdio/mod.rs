@@ -18,8 +18,9 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 
+use ahma_http_bridge::{Refusal, Understood, cancelling, cancels, understand};
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Mutex, Semaphore};
@@ -28,7 +29,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::descriptors::StandardStreams;
 use self::lines::{Line, Lines};
-use self::messages::Understood;
 use self::request_ids::RequestIds;
 
 /// A longer line is refused, not held.
@@ -61,13 +61,6 @@ pub struct LineTransport {
     /// Whether a request has begun the conversation.
     has_begun: bool,
     gone: CancellationToken,
-}
-
-/// Why a line is refused, and which request that answers.
-#[derive(Debug)]
-struct Refusal {
-    id: Option<RequestId>,
-    error: ErrorData,
 }
 
 impl LineTransport {
@@ -120,13 +113,13 @@ impl LineTransport {
             }
             // Before the conversation there is nothing they could be about, and the SDK would end.
             _ if !self.has_begun => {}
-            message => match messages::cancels(&message) {
+            message => match cancels(&message) {
                 Some(params) => {
                     let inner = params.request_id.as_ref().map(|id| ids.cancelled(id));
                     let inner = inner.unwrap_or_default().into_iter();
                     let reason = &params.reason;
                     self.ready
-                        .extend(inner.map(|id| messages::cancelling(id, reason.clone())));
+                        .extend(inner.map(|id| cancelling(id, reason.clone())));
                 }
                 None => self.ready.push_back(message),
             },
@@ -196,9 +189,9 @@ impl Transport<RoleServer> for LineTransport {
             }
             match self.lines.next().await {
                 Ok(Line::Whole(line)) if line.len() > LONG_LINE => {
-                    self.reading = Some(spawn_blocking(move || messages::understand(&line)));
+                    self.reading = Some(spawn_blocking(move || understand(&line)));
                 }
-                Ok(Line::Whole(line)) => self.take(messages::understand(&line)),
+                Ok(Line::Whole(line)) => self.take(understand(&line)),
                 Ok(Line::TooLong) => self.refusal = Some(too_long()),
                 Ok(Line::End) | Err(_) => {
                     self.gone.cancel();

@@ -26,7 +26,10 @@ fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
         assert_eq!(result["protocolVersion"], answered, "{asked}: {answer}");
         assert_eq!(
             result["capabilities"],
-            json!({ "logging": {}, "tools": { "listChanged": true } })
+            json!({
+                "logging": {}, "completions": {}, "prompts": {}, "resources": {},
+                "tools": { "listChanged": true }
+            })
         );
         assert!(result["instructions"].as_str().unwrap().contains("await"));
         client.notify("notifications/initialized", &json!({}));
@@ -45,7 +48,10 @@ fn the_stateless_lifecycle_needs_no_handshake() {
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     let capabilities = &found["result"]["capabilities"];
     let tasks = json!({ "io.modelcontextprotocol/tasks": {} });
-    let offered = json!({ "extensions": tasks, "tools": { "listChanged": true } });
+    let offered = json!({
+        "extensions": tasks, "completions": {}, "prompts": {}, "resources": {},
+        "tools": { "listChanged": true }
+    });
     assert_eq!(*capabilities, offered);
     let listed = client.request("tools/list", &modern(json!({})));
     assert_eq!(listed["result"]["tools"][0]["name"], "sandboxed_shell");
@@ -59,20 +65,44 @@ fn the_stateless_lifecycle_needs_no_handshake() {
 #[test]
 fn what_is_not_offered_is_unknown_in_both() {
     let project = Workspace::new();
-    let methods = [
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "no/such/method",
-    ];
     let mut stateless = server(&project);
     let mut legacy = Served::new();
-    for method in methods {
-        let answer = stateless.request(method, &modern(json!({})));
+    for method in ["no/such/method", "resources/subscribe"] {
+        let params = json!({ "uri": "file:///a" });
+        let answer = stateless.request(method, &modern(params.clone()));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
-        let answer = legacy.client.request(method, &json!({}));
+        let answer = legacy.client.request(method, &params);
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
     }
+}
+
+#[test]
+fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
+    let project = Workspace::new();
+    let mut stateless = server(&project);
+    let mut legacy = Served::new();
+    for (method, list) in [
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let answer = stateless.request(method, &modern(json!({})));
+        assert_eq!(answer["result"][list], json!([]), "{method}: {answer}");
+        let answer = legacy.client.request(method, &json!({}));
+        assert_eq!(answer["result"][list], json!([]), "{method}: {answer}");
+    }
+    let prompt = json!({ "name": "none" });
+    let resource = json!({ "uri": "file:///none" });
+    let answers = [
+        stateless.request("prompts/get", &modern(prompt.clone())),
+        legacy.client.request("prompts/get", &prompt),
+        stateless.request("resources/read", &modern(resource.clone())),
+        legacy.client.request("resources/read", &resource),
+    ];
+    let codes = answers.each_ref().map(|it| it["error"]["code"].clone());
+    assert_eq!(codes, [-32602, -32602, -32602, -32002].map(|it| json!(it)));
+    assert_eq!(answers[2]["error"]["data"]["uri"], "file:///none");
+    assert_eq!(answers[3]["error"]["data"]["uri"], "file:///none");
 }
 
 #[test]

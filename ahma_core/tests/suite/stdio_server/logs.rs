@@ -114,7 +114,7 @@ fn the_log_is_a_file_without_colours_and_names_rejected_files() {
     let text = fs::read_to_string(file(served.client.cache(), ".log")).unwrap();
     assert!(text.contains("rejected: "), "{text}");
     assert!(text.contains("broken.json:1:"), "{text}");
-    assert!(text.contains("serving on stdio"), "{text}");
+    assert!(text.contains("mode=\"stdio\""), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(!text.contains("not in the log"), "{text}");
 }
@@ -135,7 +135,7 @@ fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
         finished.stderr
     };
     let logged = serve(&["--log-to-stderr"], cache.path(), &[]);
-    assert!(logged.contains("serving on stdio"), "{logged}");
+    assert!(logged.contains("mode=\"stdio\""), "{logged}");
     assert!(!logged.contains("DEBUG"), "{logged}");
     assert!(!logged.contains('\u{1b}'), "NO_COLOR is set: {logged}");
     let coloured = serve(&["--log-to-stderr"], cache.path(), &[("NO_COLOR", "")]);
@@ -149,7 +149,7 @@ fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
     let file = cache.write("file", "");
     let warned = serve(&[], &file, &[]);
     assert!(warned.contains("there is no log file in"), "{warned}");
-    assert!(warned.contains("serving on stdio"), "{warned}");
+    assert!(warned.contains("mode=\"stdio\""), "{warned}");
 }
 
 #[test]

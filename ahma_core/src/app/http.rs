@@ -1,0 +1,190 @@
+//! The HTTP side of a server: its port before anything else, its announcement when it can be found.
+
+use std::io::{self, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ahma_http_bridge::{BridgeConfig, Echo, HttpServer, Token, bind};
+use serde_json::json;
+use tokio::task::spawn_blocking;
+
+use super::failure::Failure;
+use super::http_settings::{HttpSettings, TokenSetting};
+use super::state_file::{ServerState, StateFile, StatePlace};
+use super::token_file;
+use super::warnings::warn_loudly;
+use crate::operation::OperationState;
+use crate::project;
+use crate::service::{AhmaService, HttpServing, ServiceState};
+
+/// What is taken before the sandbox starts.
+pub(super) struct Prepared {
+    listener: TcpListener,
+    token: Option<Token>,
+    token_file: Option<PathBuf>,
+    place: StatePlace,
+    settings: HttpSettings,
+    echo: Option<Echo>,
+}
+
+/// A server that can be reached and found.
+pub(super) struct Http {
+    server: HttpServer,
+    found_by: Option<StateFile>,
+}
+
+impl Prepared {
+    /// Takes a port, the token, and the place of the state file.
+    pub(super) fn take(
+        settings: &HttpSettings,
+        scope: &Path,
+        echo: Option<Echo>,
+    ) -> Result<Self, Failure> {
+        let (token, token_file) = match &settings.token {
+            TokenSetting::Off => (None, None),
+            TokenSetting::Given(token) => (Some(token.clone()), None),
+            TokenSetting::File(file) => {
+                let token = token_file::read_or_make(file).map_err(Failure::Usage)?;
+                (Some(token), Some(file.clone()))
+            }
+        };
+        let listener = bind(settings.host, settings.port);
+        let listener = listener.map_err(|error| Failure::NoPlace(error.to_string()))?;
+        let place = StatePlace::prepare(scope).map_err(|error| no_state_file(scope, &error))?;
+        Ok(Prepared {
+            listener,
+            token,
+            token_file,
+            place,
+            settings: settings.clone(),
+            echo,
+        })
+    }
+
+    /// Serves. It accepts when this returns.
+    pub(super) fn serve(self, state: &Arc<ServiceState>) -> Result<Unfound, Failure> {
+        let (told, served) = (Arc::clone(state), Arc::clone(state));
+        let config = BridgeConfig {
+            token: self.token.clone(),
+            origins: self.settings.origins,
+            limits: self.settings.limits,
+            echo: self.echo,
+            health: Arc::new(move || health(&told)),
+        };
+        let handler = move || AhmaService::new(Arc::clone(&served));
+        let server = HttpServer::start(self.listener, config, handler)?;
+        let _ = state.serving.http.set(HttpServing {
+            address: server.address(),
+            sessions: Box::new(server.session_count()),
+        });
+        Ok(Unfound {
+            server,
+            token: self.token,
+            token_file: self.token_file,
+            place: self.place,
+        })
+    }
+}
+
+/// A server that can be reached by whoever knows where.
+pub(super) struct Unfound {
+    server: HttpServer,
+    token: Option<Token>,
+    token_file: Option<PathBuf>,
+    place: StatePlace,
+}
+
+impl Unfound {
+    /// Writes the state file, and tells the operator where the server is.
+    pub(super) async fn announce(self, state: &ServiceState) -> Result<Http, Failure> {
+        let project = project::discover(&state.questions).await;
+        let scope = state.hosts.policy().scope.clone();
+        let (path, place) = (self.place.path(), self.place);
+        let (address, mode, started) = (self.server.address(), state.serving.mode, state.started);
+        let token_file = self.token_file;
+        let written = spawn_blocking(move || {
+            place.write(&ServerState {
+                transport: mode,
+                address,
+                started,
+                project: &project.name,
+                token_file: token_file.as_deref(),
+            })
+        });
+        let written = written.await.map_err(io::Error::other)?;
+        let found_by = written.map_err(|error| no_state_file(&scope, &error))?;
+        let url = format!("http://{address}/mcp");
+        tracing::info!(url, "serving over HTTP");
+        let mut text = announcement(&url, self.token.as_ref(), &scope);
+        let path = path.display();
+        text += &match &found_by {
+            Some(_) => format!("  found by           {path}\n"),
+            None => format!("  not found by       {path}, which is that of another server\n"),
+        };
+        let _ = io::stderr().write_all(text.as_bytes());
+        if self.token.is_none() {
+            warn_loudly(
+                "the token is switched off; every program on this machine can call, confined commands too",
+            );
+        }
+        Ok(Http {
+            server: self.server,
+            found_by,
+        })
+    }
+}
+
+impl Http {
+    /// Cannot be found any more, and takes nothing new. What is in work goes on.
+    pub(super) fn stop_taking(&mut self) {
+        self.found_by = None;
+        self.server.stop_taking();
+    }
+
+    /// Lets the last answers pass.
+    pub(super) async fn finish(self, patience: Duration) {
+        self.server.finish(patience).await;
+    }
+}
+
+fn no_state_file(scope: &Path, error: &io::Error) -> Failure {
+    Failure::NoPlace(format!(
+        "the state file below {} cannot be written: {error}\n\
+         hint: make that directory writable, and see that it is no link",
+        scope.join(".ahma").display()
+    ))
+}
+
+/// What the operator copies.
+fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
+    let with_key = match token {
+        Some(token) => format!("{url}?key={}", token.reveal()),
+        None => url.to_owned(),
+    };
+    let entry = json!({ "mcpServers": { "ahma": { "type": "http", "url": with_key } } });
+    format!(
+        "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n",
+        scope.display(),
+    )
+}
+
+fn health(state: &ServiceState) -> serde_json::Map<String, serde_json::Value> {
+    let operations = state.executor.store().newest_first();
+    let count = |wanted| operations.iter().filter(|it| it.state() == wanted).count();
+    let uptime = SystemTime::now().duration_since(state.started);
+    let told = json!({
+        "name": "ahma_mcp",
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
+        "operations": {
+            "running": count(OperationState::Running),
+            "queued": count(OperationState::Queued),
+        },
+    });
+    match told {
+        serde_json::Value::Object(told) => told,
+        _ => serde_json::Map::new(),
+    }
+}

@@ -1,0 +1,256 @@
+//! What the operator decided about HTTP.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ahma_http_bridge::{Limits, Origin, OriginError, RateLimit, Token, TokenError};
+
+use super::args::Args;
+use super::log_settings::in_reach;
+
+/// Connections beside those that sessions need: two each.
+const OTHER_CONNECTIONS: usize = 500;
+
+/// Where and for whom HTTP is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HttpSettings {
+    pub(super) host: IpAddr,
+    pub(super) port: Option<u16>,
+    pub(super) token: TokenSetting,
+    pub(super) origins: Vec<Origin>,
+    pub(super) limits: Limits,
+}
+
+/// What callers have to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TokenSetting {
+    /// What this file holds; made when it is not there.
+    File(PathBuf),
+    /// What the operator says.
+    Given(Token),
+    /// Nothing.
+    Off,
+}
+
+/// Why HTTP cannot be served as the operator says.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HttpSettingsError {
+    #[error(
+        "`{0}` of --http-host is not an address of this machine\nhint: use 127.0.0.1, ::1 or localhost"
+    )]
+    Host(String),
+    #[error(
+        "the token of {place} cannot be used: {error}\nhint: use `auto`, and the server makes one"
+    )]
+    Token {
+        place: &'static str,
+        error: TokenError,
+    },
+    #[error("the origin of --allow-origin cannot be used: {0}")]
+    Origin(#[from] OriginError),
+    #[error(
+        "the user's state directory is not known, so there is no place for a token\n\
+         hint: set HOME, or choose a token with AHMA_HTTP_TOKEN"
+    )]
+    NoStateDirectory,
+    #[error(
+        "commands could read the token in {0}, and use this server or another with it\n\
+         hint: choose a narrower scope and grants, or a token of its own with AHMA_HTTP_TOKEN"
+    )]
+    TokenInReach(PathBuf),
+}
+
+impl HttpSettings {
+    /// A flag beats a variable, a variable beats the default. Commands can read these places.
+    pub(super) fn resolve(
+        args: &Args,
+        environment: &BTreeMap<OsString, OsString>,
+        readable: &[PathBuf],
+    ) -> Result<Self, HttpSettingsError> {
+        let origins = args.allow_origin.iter();
+        let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
+        Ok(HttpSettings {
+            host: host(&args.http_host)?,
+            port: args.http_port,
+            token: token(args, environment, readable)?,
+            origins: origins
+                .map(|it| Origin::new(it))
+                .collect::<Result<_, _>>()?,
+            limits: Limits {
+                sessions,
+                idle: Duration::from_secs(u64::from(args.session_idle_minutes) * 60),
+                rate: RateLimit::of(args.rate_limit, args.rate_burst),
+                connections: 2 * sessions + OTHER_CONNECTIONS,
+                ..Limits::default()
+            },
+        })
+    }
+}
+
+fn host(text: &str) -> Result<IpAddr, HttpSettingsError> {
+    if text == "localhost" {
+        return Ok(Ipv4Addr::LOCALHOST.into());
+    }
+    let address = text.trim_matches(['[', ']']).parse().ok();
+    let address = address.filter(IpAddr::is_loopback);
+    address.ok_or_else(|| HttpSettingsError::Host(text.to_owned()))
+}
+
+fn token(
+    args: &Args,
+    environment: &BTreeMap<OsString, OsString>,
+    readable: &[PathBuf],
+) -> Result<TokenSetting, HttpSettingsError> {
+    let variable = environment.get(OsStr::new("AHMA_HTTP_TOKEN"));
+    let variable = variable.map(|value| value.to_string_lossy().into_owned());
+    let (place, asked) = match (&args.http_token, variable) {
+        (Some(flag), _) => ("--http-token", flag.clone()),
+        (None, Some(variable)) => ("AHMA_HTTP_TOKEN", variable),
+        (None, None) => ("--http-token", "auto".to_owned()),
+    };
+    match asked.as_str() {
+        "off" => Ok(TokenSetting::Off),
+        "auto" => {
+            let directory = state_directory(environment);
+            let directory = directory.ok_or(HttpSettingsError::NoStateDirectory)?;
+            let file = directory.join("http-token");
+            if in_reach(&file, readable) {
+                return Err(HttpSettingsError::TokenInReach(file));
+            }
+            Ok(TokenSetting::File(file))
+        }
+        text => {
+            let token = Token::new(text);
+            let token = token.map_err(|error| HttpSettingsError::Token { place, error })?;
+            Ok(TokenSetting::Given(token))
+        }
+    }
+}
+
+/// Where programs of the user keep what should last.
+fn state_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let path = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from);
+    let usual = if cfg!(target_os = "macos") {
+        "Library/Application Support"
+    } else {
+        ".local/state"
+    };
+    let named = path("XDG_STATE_HOME").filter(|state| state.is_absolute());
+    let base = named.or_else(|| Some(path("HOME")?.join(usual)));
+    let base = base.filter(|base| base.is_absolute());
+    base.map(|base| base.join("ahma_mcp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef";
+
+    fn resolved(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        readable: &[&str],
+    ) -> Result<HttpSettings, HttpSettingsError> {
+        let words = ["ahma_mcp"].iter().chain(arguments);
+        let args = Args::try_parse_from(words).unwrap();
+        let variables = variables.iter();
+        let environment = variables.map(|(name, value)| (name.into(), value.into()));
+        let readable: Vec<PathBuf> = readable.iter().map(PathBuf::from).collect();
+        HttpSettings::resolve(&args, &environment.collect(), &readable)
+    }
+
+    #[test]
+    fn a_flag_beats_the_variable_and_that_the_default() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let home = home.to_str().unwrap();
+        let token = |arguments: &[&str], variables: &[(&str, &str)]| {
+            let variables: Vec<_> = variables.iter().copied().chain([("HOME", home)]).collect();
+            resolved(arguments, &variables, &[]).unwrap().token
+        };
+        let given = TokenSetting::Given(Token::new(SECRET).unwrap());
+        assert_eq!(
+            token(&["--http-token", SECRET], &[("AHMA_HTTP_TOKEN", "off")]),
+            given
+        );
+        assert_eq!(token(&[], &[("AHMA_HTTP_TOKEN", SECRET)]), given);
+        assert_eq!(token(&["--http-token", "off"], &[]), TokenSetting::Off);
+        let usual = PathBuf::from(home).join(".local/state/ahma_mcp/http-token");
+        if cfg!(target_os = "linux") {
+            assert_eq!(token(&[], &[]), TokenSetting::File(usual));
+        }
+        let named = PathBuf::from(home).join("state/ahma_mcp/http-token");
+        let state = format!("{home}/state");
+        assert_eq!(
+            token(&[], &[("XDG_STATE_HOME", &state)]),
+            TokenSetting::File(named)
+        );
+    }
+
+    #[test]
+    fn a_token_that_commands_can_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let home = home.to_str().unwrap();
+        let refused = resolved(&[], &[("HOME", home)], &[home]);
+        assert!(
+            matches!(refused, Err(HttpSettingsError::TokenInReach(_))),
+            "{refused:?}"
+        );
+        assert!(resolved(&["--http-token", SECRET], &[("HOME", home)], &[home]).is_ok());
+        assert_eq!(
+            resolved(&[], &[], &[]),
+            Err(HttpSettingsError::NoStateDirectory)
+        );
+    }
+
+    #[test]
+    fn only_addresses_of_this_machine_are_served() {
+        let host = |text: &str| resolved(&["--http-token", "off", "--http-host", text], &[], &[]);
+        for (text, address) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("localhost", "127.0.0.1"),
+            ("::1", "::1"),
+            ("[::1]", "::1"),
+            ("127.0.0.9", "127.0.0.9"),
+        ] {
+            assert_eq!(host(text).unwrap().host, address.parse::<IpAddr>().unwrap());
+        }
+        for text in ["0.0.0.0", "::", "192.168.0.1", "example.com", ""] {
+            assert_eq!(host(text), Err(HttpSettingsError::Host(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_token_is_refused_without_being_shown() {
+        let refused = resolved(&["--http-token", "short"], &[], &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("--http-token") && !refused.contains("short"),
+            "{refused}"
+        );
+        let refused = resolved(&[], &[("AHMA_HTTP_TOKEN", "short")], &[]).unwrap_err();
+        assert!(refused.to_string().contains("AHMA_HTTP_TOKEN"));
+    }
+
+    #[test]
+    fn a_rate_of_zero_is_none() {
+        let rate = |arguments: &[&str]| {
+            let arguments: Vec<_> = ["--http-token", "off"]
+                .iter()
+                .chain(arguments)
+                .copied()
+                .collect();
+            resolved(&arguments, &[], &[]).unwrap().limits.rate
+        };
+        assert_eq!(rate(&[]), RateLimit::of(50, 100));
+        assert_eq!(rate(&["--rate-limit", "0"]), None);
+    }
+}

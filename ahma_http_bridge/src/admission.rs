@@ -1,0 +1,201 @@
+//! Who shows the token, and how often they may come.
+
+use std::num::NonZeroU32;
+
+use axum::http::request::Parts;
+use governor::clock::{Clock as _, DefaultClock};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use http::StatusCode;
+use http::header::AUTHORIZATION;
+
+use crate::config::RateLimit;
+use crate::problem::Problem;
+use crate::token::Token;
+
+/// How often somebody may come.
+pub(crate) struct Rate {
+    limiter: DefaultDirectRateLimiter,
+    limit: RateLimit,
+}
+
+impl Rate {
+    pub(crate) fn new(limit: RateLimit) -> Self {
+        let quota = Quota::per_second(limit.per_second).allow_burst(limit.burst);
+        Rate {
+            limiter: RateLimiter::direct(quota),
+            limit,
+        }
+    }
+
+    /// Counts a request, unless it is too much.
+    pub(crate) fn count(&self) -> Result<(), Problem> {
+        self.limiter.check().map_err(|too_early| {
+            let wait = too_early.wait_time_from(DefaultClock::default().now());
+            let seconds = wait.as_secs() + 1;
+            let RateLimit { per_second, burst } = self.limit;
+            let why = format!(
+                "too many requests: {per_second} a second are taken, {burst} at once; try again in {seconds} s \
+                 (the operator can change that with --rate-limit)"
+            );
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(seconds)
+        })
+    }
+}
+
+/// Who may come, and how often those may who belong to no session.
+pub(crate) struct Admission {
+    token: Option<Token>,
+    /// Of those who show the token.
+    known: Option<Rate>,
+    /// Of others: what they do must not keep those out who may.
+    unknown: Option<Rate>,
+}
+
+impl Admission {
+    pub(crate) fn new(token: Option<Token>, rate: Option<RateLimit>) -> Self {
+        Admission {
+            token,
+            known: rate.map(Rate::new),
+            unknown: rate.map(Rate::new),
+        }
+    }
+
+    pub(crate) fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
+    /// Whether a request shows the token, which is taken out: nothing behind this needs to know it.
+    pub(crate) fn admit(&self, parts: &mut Parts) -> Result<(), Problem> {
+        let is_known = self.shows_token(parts);
+        without_secret(parts);
+        if is_known {
+            return Ok(());
+        }
+        self.count_unknown()?;
+        Err(Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "this server wants its token: as the header `Authorization: Bearer …`, or as `?key=…` behind the URL; \
+             the server prints the URL with it when it starts, and its state file names the file that holds it",
+        ))
+    }
+
+    pub(crate) fn count_known(&self) -> Result<(), Problem> {
+        self.known.as_ref().map_or(Ok(()), Rate::count)
+    }
+
+    pub(crate) fn count_unknown(&self) -> Result<(), Problem> {
+        self.unknown.as_ref().map_or(Ok(()), Rate::count)
+    }
+
+    fn shows_token(&self, parts: &Parts) -> bool {
+        let Some(token) = &self.token else {
+            return true;
+        };
+        let headers = parts.headers.get_all(AUTHORIZATION).iter();
+        let mut shown = headers.filter_map(|value| bearer(value.as_bytes()));
+        let query = parts.uri.query().unwrap_or_default();
+        let mut keys = query
+            .split('&')
+            .filter_map(|pair| pair.strip_prefix("key="));
+        shown.any(|it| token.is(it)) || keys.any(|it| token.is(it.as_bytes()))
+    }
+}
+
+/// What follows `Bearer`, which may be written in any case.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = value.split_at_checked(7)?;
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| rest.trim_ascii())
+}
+
+/// Takes the token out of a request, right or wrong, wherever it was.
+fn without_secret(parts: &mut Parts) {
+    parts.headers.remove(AUTHORIZATION);
+    if parts.uri.query().is_some()
+        && let Ok(path) = parts.uri.path().parse()
+    {
+        parts.uri = path;
+    }
+}
+
+/// A rate from what the operator says; zero means none.
+impl RateLimit {
+    /// None when either is zero.
+    pub fn of(per_second: u32, burst: u32) -> Option<Self> {
+        Some(RateLimit {
+            per_second: NonZeroU32::new(per_second)?,
+            burst: NonZeroU32::new(burst)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::response::IntoResponse as _;
+    use http::Request;
+
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef";
+
+    fn admission() -> Admission {
+        Admission::new(Some(Token::new(SECRET).unwrap()), RateLimit::of(1, 2))
+    }
+
+    fn admitted(uri: &str, headers: &[&str]) -> (bool, Parts) {
+        let mut request = Request::builder().uri(uri);
+        for value in headers {
+            request = request.header(AUTHORIZATION, *value);
+        }
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        let is_admitted = admission().admit(&mut parts).is_ok();
+        (is_admitted, parts)
+    }
+
+    #[test]
+    fn the_token_is_taken_from_header_or_url_and_goes_no_further() {
+        for (uri, headers) in [
+            ("/mcp", vec!["Bearer 0123456789abcdef"]),
+            ("/mcp", vec!["bearer  0123456789abcdef"]),
+            ("/mcp?key=0123456789abcdef", vec![]),
+            ("/mcp?a=b&key=0123456789abcdef", vec!["Basic x"]),
+        ] {
+            let (is_admitted, parts) = admitted(uri, &headers);
+            assert!(is_admitted, "{uri} {headers:?}");
+            assert!(!format!("{parts:?}").contains(SECRET), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_the_token() {
+        for (uri, headers) in [
+            ("/mcp", vec![]),
+            ("/mcp", vec!["0123456789abcdef"]),
+            ("/mcp", vec!["Bearer 0123456789abcdeF"]),
+            ("/mcp", vec!["Bearer "]),
+            ("/mcp", vec!["Bear"]),
+            ("/mcp", vec!["Basic 0123456789abcdef"]),
+            ("/mcp?key=", vec![]),
+            ("/mcp?KEY=0123456789abcdef", vec![]),
+            ("/mcp?xkey=0123456789abcdef", vec![]),
+            ("/0123456789abcdef", vec![]),
+        ] {
+            assert!(!admitted(uri, &headers).0, "{uri} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn strangers_do_not_use_up_what_others_may() {
+        let admission = admission();
+        let stranger = || {
+            let mut parts = Request::new(()).into_parts().0;
+            let refused = admission.admit(&mut parts).unwrap_err();
+            refused.into_response().status()
+        };
+        assert_eq!(stranger(), StatusCode::UNAUTHORIZED);
+        assert_eq!(stranger(), StatusCode::UNAUTHORIZED);
+        assert_eq!(stranger(), StatusCode::TOO_MANY_REQUESTS);
+        assert!(admission.count_known().is_ok());
+    }
+}

@@ -1,0 +1,199 @@
+//! What a text is among messages, and what is wrong with one that is none.
+//!
+//! Both transports, this one and that of lines, say the same.
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ErrorData, RequestId,
+};
+use serde_json::Value;
+
+/// Why a text is refused, and which request that answers.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The request, when one can be made out.
+    pub id: Option<RequestId>,
+    /// What is wrong.
+    pub error: ErrorData,
+}
+
+/// What a text is.
+pub enum Understood {
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing that needs an answer.
+    Nothing,
+    /// No message.
+    Wrong(Refusal),
+}
+
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Values of a message. Each takes many times its letters in memory while it is read.
+const MOST_VALUES: usize = 200_000;
+
+/// Reads a text.
+pub fn understand(text: &[u8]) -> Understood {
+    let text = text.strip_prefix(MARK).unwrap_or(text).trim_ascii();
+    if text.is_empty() {
+        return Understood::Nothing;
+    }
+    if text.len() > MOST_VALUES && values(text) > MOST_VALUES {
+        let why =
+            format!("a message with more than {MOST_VALUES} values was refused; send less at once");
+        let error = ErrorData::invalid_request(why, None);
+        return Understood::Wrong(Refusal { id: None, error });
+    }
+    match serde_json::from_slice(text) {
+        Ok(message) => Understood::Message(Box::new(message)),
+        Err(_) => explain(text),
+    }
+}
+
+/// About how many values JSON holds: what separates them, outside of texts.
+fn values(text: &[u8]) -> usize {
+    let (mut count, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b',' | b':' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// What is wrong with a text that is no message.
+fn explain(text: &[u8]) -> Understood {
+    let wrong = |id: Option<RequestId>, error| Understood::Wrong(Refusal { id, error });
+    let value: Value = match serde_json::from_slice(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let why = format!("this is not JSON: {error}");
+            return wrong(None, ErrorData::parse_error(why, None));
+        }
+    };
+    let invalid = |why: &str| ErrorData::invalid_request(why.to_owned(), None);
+    let Value::Object(message) = value else {
+        let why = match value {
+            Value::Array(_) => "batches are not taken; send each message on its own",
+            _ => "a message is a JSON object",
+        };
+        return wrong(None, invalid(why));
+    };
+    // What is no request gets no answer: one to a wrong answer would never end.
+    let has_id = message.get("id").is_some_and(|id| !id.is_null());
+    if !has_id && message.get("method").is_some_and(Value::is_string) {
+        return Understood::Nothing;
+    }
+    if message.contains_key("result") || message.contains_key("error") {
+        return Understood::Nothing;
+    }
+    let id = message.get("id").cloned();
+    let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+    let why = match (message.get("jsonrpc"), message.get("method")) {
+        (Some(Value::String(version)), Some(Value::String(method))) if version == "2.0" => {
+            if id.is_none() {
+                invalid("`id` must be a text or a whole number")
+            } else {
+                let why = format!("the parameters of {method} are not what it takes");
+                ErrorData::invalid_params(why, None)
+            }
+        }
+        (Some(Value::String(version)), _) if version == "2.0" => {
+            invalid("`method` must be the name of a method")
+        }
+        _ => invalid("`jsonrpc` must be \"2.0\""),
+    };
+    wrong(id, why)
+}
+
+/// Which request a message cancels, and why.
+pub fn cancels(message: &ClientJsonRpcMessage) -> Option<&CancelledNotificationParam> {
+    match message {
+        ClientJsonRpcMessage::Notification(message) => match &message.notification {
+            ClientNotification::CancelledNotification(it) => Some(&it.params),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The message that cancels a request.
+pub fn cancelling(id: RequestId, reason: Option<String>) -> ClientJsonRpcMessage {
+    let params = CancelledNotificationParam::new(Some(id), reason);
+    ClientJsonRpcMessage::notification(CancelledNotification::new(params).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorCode;
+
+    use super::*;
+
+    fn refusal(line: &str) -> (Option<RequestId>, ErrorCode, String) {
+        match understand(line.as_bytes()) {
+            Understood::Wrong(it) => (it.id, it.error.code, it.error.message.into_owned()),
+            _ => panic!("{line} was not refused"),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_to_who_asked() {
+        let (id, code, why) = refusal("{\"jsonrpc\"");
+        assert_eq!((id, code), (None, ErrorCode::PARSE_ERROR), "{why}");
+        let (id, code, why) = refusal("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]");
+        assert_eq!((id, code), (None, ErrorCode::INVALID_REQUEST));
+        assert!(why.contains("on its own"), "{why}");
+        let (id, code, _) = refusal("{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}");
+        assert_eq!(
+            (id, code),
+            (Some(RequestId::Number(5)), ErrorCode::INVALID_REQUEST)
+        );
+        let (id, code, _) = refusal("{\"id\":5,\"method\":\"ping\"}");
+        assert_eq!(
+            (id, code),
+            (Some(RequestId::Number(5)), ErrorCode::INVALID_REQUEST)
+        );
+        let (id, _, why) = refusal("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}");
+        assert_eq!((id, why.contains("`id`")), (None, true), "{why}");
+        assert!(refusal("17").2.contains("JSON object"));
+    }
+
+    #[test]
+    fn what_asks_for_no_answer_gets_none() {
+        let quiet = [
+            "",
+            "  \r",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":7}",
+            "{\"jsonrpc\":\"2.0\",\"error\":7}",
+            "{\"jsonrpc\":\"2.0\",\"id\":[],\"result\":7}",
+        ];
+        for line in quiet {
+            let understood = understand(line.as_bytes());
+            assert!(matches!(understood, Understood::Nothing), "{line}");
+        }
+    }
+
+    #[test]
+    fn very_many_values_are_refused_and_very_long_texts_are_not() {
+        let many = format!("[{}1]", "1,".repeat(MOST_VALUES));
+        let (id, code, why) = refusal(&many);
+        assert_eq!((id, code), (None, ErrorCode::INVALID_REQUEST));
+        assert!(why.contains("values"), "{why}");
+        let text = "a, \\\" [b".repeat(MOST_VALUES);
+        let long = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{text}\"}}}}"
+        );
+        let understood = understand(long.as_bytes());
+        assert!(matches!(understood, Understood::Message(_)));
+    }
+
+    #[test]
+    fn a_deep_line_is_refused_and_not_followed() {
+        let line = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(refusal(&line).1, ErrorCode::PARSE_ERROR);
+    }
+}

@@ -1,0 +1,230 @@
+//! Connections: how many, for how long, and how they end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rmcp::ServerHandler;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::{BridgeConfig, Limits};
+use crate::mcp;
+use crate::patience::Patient;
+use crate::router::{Bridge, router};
+use crate::sessions::{self, Sessions};
+
+/// How often an open stream that says nothing shows that it is open.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// How long no connection is taken when the system has none to give.
+const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: application/json\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 110\r\n\r\n\
+    {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"too many connections are open; close some, and try again\"}}";
+
+/// A server that takes requests.
+pub struct HttpServer {
+    bridge: Bridge,
+    connections: TaskTracker,
+    /// Connections close when what they serve is answered.
+    closing: CancellationToken,
+    /// Every stream ends, answered or not.
+    ending: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl HttpServer {
+    /// Serves with a handler for each session and for each request that belongs to none. It accepts when this
+    /// returns.
+    pub fn start<H>(
+        listener: std::net::TcpListener,
+        config: BridgeConfig,
+        handler: impl Fn() -> H + Send + Sync + 'static,
+    ) -> io::Result<Self>
+    where
+        H: ServerHandler + Send + 'static,
+    {
+        let address = listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let sessions = Arc::new(Sessions::new(config.limits.clone()));
+        let ending = CancellationToken::new();
+        let mut sdk = StreamableHttpServerConfig::default()
+            .with_sse_keep_alive(Some(SIGN_OF_LIFE))
+            // Sessions see to that, for clients that know what it means.
+            .with_sse_retry(None)
+            // `guard` has looked, and more closely.
+            .disable_allowed_hosts()
+            .with_cancellation_token(ending.clone());
+        sdk.max_request_body_bytes = config.limits.body;
+        let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), sdk);
+        let origins = config.origins.clone();
+        let limits = config.limits.clone();
+        let protocol = mcp::protocol(service);
+        let bridge = Bridge::new(config, address, Arc::clone(&sessions), protocol);
+        let (connections, closing) = (TaskTracker::new(), CancellationToken::new());
+        let accepting = Accepting {
+            router: router(&bridge, &origins),
+            connections: connections.clone(),
+            closing: closing.clone(),
+            free: Arc::new(Semaphore::new(limits.connections)),
+            limits,
+        };
+        let stopping = bridge.stopping.clone();
+        let tasks = vec![
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = stopping.cancelled() => {}
+                    () = accepting.accept(listener) => {}
+                }
+            }),
+            tokio::spawn(sessions::end_unused(sessions)),
+        ];
+        Ok(HttpServer {
+            bridge,
+            connections,
+            closing,
+            ending,
+            tasks,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.bridge.address
+    }
+
+    /// Tells how many sessions are open.
+    pub fn session_count(&self) -> impl Fn() -> usize + Send + Sync + 'static {
+        let sessions = Arc::clone(&self.bridge.sessions);
+        move || sessions.count()
+    }
+
+    /// Takes no connection and no request any more. What is in work goes on.
+    pub fn stop_taking(&self) {
+        self.bridge.stopping.cancel();
+    }
+
+    /// Ends when what is in work is answered, and in any case after a time.
+    pub async fn finish(self, patience: Duration) {
+        self.stop_taking();
+        self.bridge.sessions.end_news();
+        self.closing.cancel();
+        self.connections.close();
+        if timeout(patience, self.connections.wait()).await.is_err() {
+            tracing::info!("connections that are still open are closed");
+        }
+        self.ending.cancel();
+        self.bridge.sessions.end_all();
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.ending.cancel();
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+struct Accepting {
+    router: Router,
+    connections: TaskTracker,
+    closing: CancellationToken,
+    free: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Accepting {
+    async fn accept(self, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => self.take(stream),
+                Err(error) => {
+                    tracing::warn!("a connection could not be taken: {error}");
+                    if !is_of_the_connection(&error) {
+                        sleep(OUT_OF_DESCRIPTORS).await;
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&self, stream: TcpStream) {
+        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
+            tracing::warn!("too many connections are open");
+            refuse(&stream);
+            return;
+        };
+        // Answers are small and whole; waiting for more to send would only delay them.
+        let _ = stream.set_nodelay(true);
+        let stream = Patient::new(stream, self.limits.write_patience);
+        let service = TowerToHyperService::new(self.router.clone());
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head_patience);
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let closing = self.closing.clone();
+        self.connections.spawn(async move {
+            tokio::pin!(connection);
+            let served = tokio::select! {
+                served = connection.as_mut() => served,
+                () = closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = served {
+                tracing::debug!("a connection broke: {error}");
+            }
+            drop(permit);
+        });
+    }
+}
+
+/// Says so to a client that is one too many, as far as that works without waiting.
+fn refuse(stream: &TcpStream) {
+    let mut request = [0; 8192];
+    // What was sent and not read would make the system take the answer back.
+    let _ = stream.try_read(&mut request);
+    let _ = stream.try_write(TOO_MANY_CONNECTIONS);
+}
+
+/// Whether a failure concerns one connection only.
+fn is_of_the_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_refusal_of_a_connection_has_the_length_it_says() {
+        let text = String::from_utf8(TOO_MANY_CONNECTIONS.to_vec()).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains(&format!("content-length: {}\r\n", body.len()))
+                || head.ends_with(&format!("content-length: {}", body.len())),
+            "{}",
+            body.len()
+        );
+        serde_json::from_str::<serde_json::Value>(body).unwrap();
+    }
+}

@@ -1,0 +1,241 @@
+//! The sessions of the older lifecycle.
+
+mod life;
+mod outbox;
+mod session;
+mod transport;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt as _};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::{
+    ServerSseMessage, SessionId, SessionManager,
+};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+pub use self::life::{SessionLease, SessionLife};
+use self::outbox::Messages;
+pub(crate) use self::session::Session;
+use self::transport::SessionTransport;
+use crate::admission::Rate;
+use crate::config::Limits;
+
+/// Sessions are not looked at more often than this to see whether they are still used.
+const SHORTEST_LOOK: Duration = Duration::from_millis(20);
+
+/// Why a session cannot do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SessionFault {
+    /// There are as many as there may be.
+    #[error("{TOO_MANY}")]
+    TooMany,
+    #[error("there is no such session")]
+    Unknown,
+    #[error("the session ended before it could answer")]
+    Ended,
+}
+
+/// The SDK passes on no more than the text of a fault.
+pub(crate) const TOO_MANY: &str = "there are too many sessions";
+
+/// Every session that is open.
+pub(crate) struct Sessions {
+    open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    limits: Limits,
+    /// Wakes who ends what nobody uses.
+    opened: Notify,
+}
+
+impl Sessions {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Sessions {
+            open: Mutex::default(),
+            limits,
+            opened: Notify::new(),
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        // Each change of the map is whole.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.open().len()
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<Session>> {
+        self.open().get(id).cloned()
+    }
+
+    /// Passes a request on; what is answered to it.
+    async fn answers(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<Messages, SessionFault> {
+        let session = self.known(id)?;
+        session.take(message).await.ok_or(SessionFault::Ended)
+    }
+
+    fn known(&self, id: &SessionId) -> Result<Arc<Session>, SessionFault> {
+        self.find(id).ok_or(SessionFault::Unknown)
+    }
+
+    /// Ends the streams of news of all: the server stops.
+    pub(crate) fn end_news(&self) {
+        for session in self.open().values() {
+            session.end_news();
+        }
+    }
+
+    /// Ends all of them.
+    pub(crate) fn end_all(&self) {
+        let open = std::mem::take(&mut *self.open());
+        for session in open.into_values() {
+            session.end();
+        }
+    }
+
+    fn remove(&self, id: &SessionId) {
+        let gone = self.open().remove(id);
+        if let Some(session) = gone {
+            session.end();
+        }
+    }
+
+    /// Ends those that nobody has used for long enough; when the next one will be.
+    fn end_those_unused(&self, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        let mut unused = Vec::new();
+        for (id, session) in self.open().iter() {
+            let end = match session.idle_since() {
+                Some((since, true)) => since + self.limits.idle,
+                Some((since, false)) => since + self.limits.unready.min(self.limits.idle),
+                None => now + self.limits.idle,
+            };
+            if end <= now {
+                unused.push(id.clone());
+            } else {
+                next = Some(next.map_or(end, |next| next.min(end)));
+            }
+        }
+        for id in unused {
+            tracing::info!(session = %id, "a session that nobody uses ends");
+            self.remove(&id);
+        }
+        next
+    }
+}
+
+/// Ends sessions that nobody uses any more, for ever.
+pub(crate) async fn end_unused(sessions: Arc<Sessions>) {
+    let far = Duration::from_secs(365 * 24 * 3600);
+    loop {
+        let now = Instant::now();
+        let next = sessions.end_those_unused(now).unwrap_or(now + far);
+        let mut next = next.max(now + SHORTEST_LOOK);
+        loop {
+            tokio::select! {
+                () = sleep_until(next) => break,
+                () = sessions.opened.notified() => {
+                    // Only a new one can end earlier than those that were looked at.
+                    next = next.min(Instant::now() + sessions.limits.unready.min(sessions.limits.idle));
+                }
+            }
+        }
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = SessionFault;
+    type Transport = SessionTransport;
+
+    async fn create_session(&self) -> Result<(SessionId, SessionTransport), SessionFault> {
+        let id: SessionId = uuid::Uuid::new_v4().to_string().into();
+        let rate = self.limits.rate.map(Rate::new);
+        let (session, messages) = Session::new(Arc::clone(&id), rate);
+        let session = Arc::new(session);
+        let mut open = self.open();
+        if open.len() >= self.limits.sessions {
+            return Err(SessionFault::TooMany);
+        }
+        open.insert(Arc::clone(&id), Arc::clone(&session));
+        drop(open);
+        self.opened.notify_one();
+        tracing::debug!(session = %id, "a session begins");
+        Ok((id, SessionTransport::new(session, messages)))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, SessionFault> {
+        let mut answers = self.answers(id, message).await?;
+        while let Some(event) = answers.next().await {
+            let message = event.message.map(Arc::unwrap_or_clone);
+            if let Some(
+                answer @ (ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_)),
+            ) = message
+            {
+                return Ok(answer);
+            }
+        }
+        Err(SessionFault::Ended)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionFault> {
+        Ok(self.find(id).is_some())
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionFault> {
+        self.remove(id);
+        Ok(())
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
+        self.answers(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), SessionFault> {
+        self.known(id)?.take(message).await;
+        Ok(())
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
+        Ok(self.known(id)?.news())
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
+        let session = self.known(id)?;
+        session.rest(&last_event_id).ok_or(SessionFault::Unknown)
+    }
+}
+
+impl From<SessionFault> for io::Error {
+    fn from(fault: SessionFault) -> Self {
+        io::Error::other(fault)
+    }
+}

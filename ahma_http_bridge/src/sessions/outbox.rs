@@ -1,0 +1,360 @@
+//! Messages on their way to a client, in the order they were sent.
+//!
+//! Whoever puts a message in never waits: one reader that is slow holds up nobody else. What a slow reader loses
+//! is news, oldest first; an answer is never lost. A message is handed out once. When several read, the newest
+//! reader gets it: of two connections of one client, the older is the one that broke.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use futures_util::Stream;
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+
+/// News that wait for a reader; of more, the oldest are dropped.
+const MOST_NEWS: usize = 64;
+/// Messages that were handed out and can be asked for again, by a client whose connection broke.
+const REMEMBERED: usize = 16;
+/// When a client whose stream ended should come back.
+const COME_BACK: Duration = Duration::from_secs(3);
+
+/// The messages of one stream.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    number: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Those that were handed out and are remembered, then those that wait.
+    messages: VecDeque<(u64, Arc<ServerJsonRpcMessage>)>,
+    next: u64,
+    /// Messages before this one were handed out.
+    handed_out: u64,
+    /// Nothing more will come.
+    is_finished: bool,
+    /// In the order they came.
+    readers: Vec<Reader>,
+    next_reader: u64,
+}
+
+#[derive(Debug)]
+struct Reader {
+    name: u64,
+    waker: Option<Waker>,
+}
+
+impl State {
+    fn wake(&mut self) {
+        for reader in &mut self.readers {
+            if let Some(waker) = reader.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    fn forget_old(&mut self) {
+        let handed_out = self.handed_out;
+        let old = |(index, _): &&(u64, _)| *index < handed_out;
+        let remembered = self.messages.iter().take_while(old).count();
+        self.messages.drain(..remembered.saturating_sub(REMEMBERED));
+        let waiting = self.messages.len() - remembered.min(REMEMBERED);
+        if waiting > MOST_NEWS {
+            let mut news = self.messages.iter();
+            let oldest = news.position(|(index, message)| *index >= handed_out && is_news(message));
+            if let Some(oldest) = oldest {
+                self.messages.remove(oldest);
+            }
+        }
+    }
+}
+
+fn is_news(message: &ServerJsonRpcMessage) -> bool {
+    matches!(message, ServerJsonRpcMessage::Notification(_))
+}
+
+impl Outbox {
+    pub(crate) fn new(number: u64) -> Self {
+        Outbox {
+            number,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change is whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a message; after the end nothing is added.
+    pub(crate) fn put(&self, message: ServerJsonRpcMessage) {
+        let mut state = self.state();
+        if state.is_finished {
+            return;
+        }
+        let index = state.next;
+        state.next += 1;
+        state.messages.push_back((index, Arc::new(message)));
+        state.forget_old();
+        state.wake();
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn finish(&self) {
+        let mut state = self.state();
+        state.is_finished = true;
+        state.wake();
+    }
+
+    /// Whether somebody reads.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.state().readers.is_empty()
+    }
+
+    /// Whether everything there will ever be was handed out.
+    pub(crate) fn is_done(&self) -> bool {
+        let state = self.state();
+        state.is_finished && state.handed_out == state.next
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Reads what was not handed out yet, after `after` also what was. A client that knows how begins with where
+    /// to come back to.
+    pub(crate) fn read(self: &Arc<Self>, after: Option<u64>, is_primed: bool) -> Messages {
+        let mut state = self.state();
+        let name = state.next_reader;
+        state.next_reader += 1;
+        state.readers.push(Reader { name, waker: None });
+        let first = after.map_or(state.handed_out, |after| after.saturating_add(1));
+        let beginning = is_primed.then(|| {
+            let id = self.event_id(first.checked_sub(1));
+            ServerSseMessage::priming(id, COME_BACK)
+        });
+        let again = first..state.handed_out;
+        drop(state);
+        Messages {
+            outbox: Arc::clone(self),
+            name,
+            again,
+            beginning,
+        }
+    }
+
+    /// Where in which stream.
+    fn event_id(&self, index: Option<u64>) -> String {
+        match index {
+            Some(index) => format!("{}-{index}", self.number),
+            None => format!("{}-", self.number),
+        }
+    }
+}
+
+/// What an event id says: which stream, and the last message that came; none came when it ends early.
+pub(crate) fn parse_event_id(id: &str) -> Option<(u64, Option<u64>)> {
+    let (stream, index) = id.split_once('-')?;
+    let index = match index {
+        "" => None,
+        index => Some(index.parse().ok()?),
+    };
+    Some((stream.parse().ok()?, index))
+}
+
+/// The messages of a stream for one reader.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    outbox: Arc<Outbox>,
+    name: u64,
+    /// What this reader wants to see once more.
+    again: Range<u64>,
+    beginning: Option<ServerSseMessage>,
+}
+
+impl Messages {
+    fn event(&self, index: u64, message: Arc<ServerJsonRpcMessage>) -> ServerSseMessage {
+        let mut event = ServerSseMessage::default();
+        event.event_id = Some(self.outbox.event_id(Some(index)));
+        event.message = Some(message);
+        event
+    }
+}
+
+impl Stream for Messages {
+    type Item = ServerSseMessage;
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ServerSseMessage>> {
+        let this = self.get_mut();
+        if let Some(beginning) = this.beginning.take() {
+            return Poll::Ready(Some(beginning));
+        }
+        let outbox = Arc::clone(&this.outbox);
+        let mut state = outbox.state();
+        let is_newest = state.readers.last().is_some_and(|it| it.name == this.name);
+        let wanted = match (this.again.is_empty(), is_newest) {
+            (false, _) => this.again.clone(),
+            (true, true) => state.handed_out..state.next,
+            (true, false) => 0..0,
+        };
+        let mut messages = state.messages.iter();
+        let found = messages.find(|(index, _)| wanted.contains(index));
+        if let Some((index, message)) = found {
+            let (index, message) = (*index, Arc::clone(message));
+            this.again.start = this.again.start.max(index + 1);
+            state.handed_out = state.handed_out.max(index + 1);
+            state.forget_old();
+            return Poll::Ready(Some(this.event(index, message)));
+        }
+        if !this.again.is_empty() {
+            // The rest of it is not remembered any more.
+            this.again.start = this.again.end;
+            drop(state);
+            return Pin::new(this).poll_next(context);
+        }
+        if is_newest {
+            // Those that are missing were dropped.
+            state.handed_out = state.next;
+        }
+        if state.is_finished {
+            return Poll::Ready(None);
+        }
+        let name = this.name;
+        if let Some(reader) = state.readers.iter_mut().find(|it| it.name == name) {
+            reader.waker = Some(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        let mut state = self.outbox.state();
+        state.readers.retain(|it| it.name != self.name);
+        // Another may be the newest now.
+        state.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt as _, StreamExt as _};
+    use rmcp::model::{
+        CustomNotification, EmptyResult, RequestId, ServerNotification, ServerResult,
+    };
+
+    use super::*;
+
+    fn news(text: &str) -> ServerJsonRpcMessage {
+        let notification = CustomNotification::new(text, None);
+        ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
+    }
+
+    fn answer(id: i64) -> ServerJsonRpcMessage {
+        let result = ServerResult::EmptyResult(EmptyResult {});
+        ServerJsonRpcMessage::response(result, RequestId::Number(id))
+    }
+
+    /// What can be read without waiting, as method or id; and whether the stream has ended.
+    fn ready(messages: &mut Messages) -> (Vec<String>, bool) {
+        let mut found = Vec::new();
+        loop {
+            match messages.next().now_or_never() {
+                Some(Some(event)) => found.push(match event.message.as_deref() {
+                    Some(ServerJsonRpcMessage::Notification(it)) => match &it.notification {
+                        ServerNotification::CustomNotification(it) => it.method.clone(),
+                        _ => unreachable!("only custom ones are sent"),
+                    },
+                    Some(ServerJsonRpcMessage::Response(it)) => format!("answer {:?}", it.id),
+                    Some(_) => unreachable!("nothing else is sent"),
+                    None => format!("begin {}", event.event_id.unwrap_or_default()),
+                }),
+                Some(None) => return (found, true),
+                None => return (found, false),
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_is_handed_out_once_and_to_the_newest_reader() {
+        let outbox = Arc::new(Outbox::new(1));
+        outbox.put(news("a"));
+        let mut one = outbox.read(None, false);
+        assert_eq!(ready(&mut one).0, ["a"]);
+        let mut two = outbox.read(None, false);
+        outbox.put(news("b"));
+        assert_eq!(
+            ready(&mut one),
+            (vec![], false),
+            "an older reader stays open"
+        );
+        assert_eq!(ready(&mut two).0, ["b"], "and `a` is not repeated");
+        drop(two);
+        outbox.put(news("c"));
+        assert_eq!(ready(&mut one).0, ["c"], "which is then the newest again");
+    }
+
+    #[test]
+    fn a_broken_stream_goes_on_where_it_was() {
+        let outbox = Arc::new(Outbox::new(3));
+        for text in ["a", "b", "c"] {
+            outbox.put(news(text));
+        }
+        drop(outbox.read(None, false).next().now_or_never());
+        let (stream, after) = parse_event_id("3-0").unwrap();
+        assert_eq!((stream, after), (3, Some(0)));
+        assert_eq!(ready(&mut outbox.read(after, false)).0, ["b", "c"]);
+        assert_eq!(
+            ready(&mut outbox.read(after, false)).0,
+            ["b", "c"],
+            "and once more"
+        );
+        assert_eq!(ready(&mut outbox.read(None, false)).0, Vec::<String>::new());
+        assert_eq!(parse_event_id("3-"), Some((3, None)));
+        assert_eq!(parse_event_id("x-1"), None);
+    }
+
+    #[test]
+    fn a_client_can_be_told_where_to_come_back_to_before_anything_is_sent() {
+        let outbox = Arc::new(Outbox::new(7));
+        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-"]);
+        outbox.put(news("a"));
+        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-", "a"]);
+        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-0"]);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_bounded_and_the_answer_is_kept() {
+        let outbox = Arc::new(Outbox::new(1));
+        outbox.put(answer(5));
+        for number in 0..1000 {
+            outbox.put(news(&number.to_string()));
+        }
+        outbox.finish();
+        let (found, has_ended) = ready(&mut outbox.read(None, false));
+        assert_eq!(found.first().map(String::as_str), Some("answer Number(5)"));
+        assert_eq!(found.len(), MOST_NEWS, "{found:?}");
+        assert_eq!(found.last().map(String::as_str), Some("999"));
+        assert!(has_ended);
+        assert!(outbox.is_done());
+    }
+
+    #[test]
+    fn what_was_handed_out_is_remembered_for_a_while_only() {
+        let outbox = Arc::new(Outbox::new(1));
+        let mut reader = outbox.read(None, false);
+        for number in 0..1000 {
+            outbox.put(news(&number.to_string()));
+            assert_eq!(ready(&mut reader).0, [number.to_string()]);
+        }
+        assert_eq!(outbox.state().messages.len(), REMEMBERED);
+    }
+}

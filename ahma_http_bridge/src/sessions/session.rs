@@ -1,0 +1,332 @@
+//! One session: which message belongs to whom.
+//!
+//! Inside, every request has an id of its own, whatever its client called it: the SDK takes equal ids for the
+//! same request. The same goes for tokens of progress that are in use already.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, GetExtensions as _,
+    GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
+};
+use rmcp::service::OriginatingRequestId;
+use rmcp::transport::streamable_http_server::session::SessionId;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::life::SessionLife;
+use super::outbox::{Messages, Outbox, parse_event_id};
+use crate::admission::Rate;
+use crate::messages::{cancelling, cancels};
+
+/// Messages that the handler has not looked at yet.
+pub(super) const INBOX: usize = 64;
+/// Answers that nobody has read to the end and that can be fetched again; of more, the oldest are dropped.
+const MOST_UNREAD: usize = 16;
+/// Tokens of progress that were given another name.
+const MOST_RENAMED: usize = 64;
+
+pub(crate) struct Session {
+    pub(super) life: SessionLife,
+    inbox: mpsc::Sender<ClientJsonRpcMessage>,
+    routes: Mutex<Routes>,
+    pub(crate) rate: Option<Rate>,
+}
+
+struct Routes {
+    last_id: i64,
+    in_work: HashMap<i64, InWork>,
+    tokens: HashMap<ProgressToken, Arc<Outbox>>,
+    /// Inner to outer, in the order they were given.
+    renamed: VecDeque<(ProgressToken, ProgressToken)>,
+    /// For what belongs to no request.
+    common: Arc<Outbox>,
+    /// Of requests that are answered.
+    unread: VecDeque<Arc<Outbox>>,
+    last_stream: u64,
+    /// The client has said that it is ready.
+    is_ready: bool,
+    /// Whether streams begin with where to come back to: older clients read that as a broken message.
+    is_primed: bool,
+    last_used: Instant,
+}
+
+struct InWork {
+    outer: RequestId,
+    outbox: Arc<Outbox>,
+    token: Option<ProgressToken>,
+}
+
+impl Session {
+    pub(super) fn new(
+        id: SessionId,
+        rate: Option<Rate>,
+    ) -> (Self, mpsc::Receiver<ClientJsonRpcMessage>) {
+        let (inbox, messages) = mpsc::channel(INBOX);
+        let session = Session {
+            life: SessionLife::new(id),
+            inbox,
+            rate,
+            routes: Mutex::new(Routes {
+                last_id: 0,
+                in_work: HashMap::new(),
+                tokens: HashMap::new(),
+                renamed: VecDeque::new(),
+                common: Arc::new(Outbox::new(0)),
+                unread: VecDeque::new(),
+                last_stream: 0,
+                is_ready: false,
+                is_primed: false,
+                last_used: Instant::now(),
+            }),
+        };
+        (session, messages)
+    }
+
+    fn routes(&self) -> MutexGuard<'_, Routes> {
+        // Each change of the maps is whole.
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a message of the client; of a request, what is answered.
+    pub(super) async fn take(&self, mut message: ClientJsonRpcMessage) -> Option<Messages> {
+        let answers = match &mut message {
+            ClientJsonRpcMessage::Request(request) => {
+                let mut routes = self.routes();
+                let token = request.request.get_meta().get_progress_token();
+                let (inner, renamed) = routes.arrived(request.id.clone(), token);
+                if let Some(token) = renamed {
+                    request.request.get_meta_mut().set_progress_token(token);
+                }
+                request.id = RequestId::Number(inner);
+                request.request.extensions_mut().insert(self.life.clone());
+                let is_primed = routes.is_primed;
+                let in_work = routes.in_work.get(&inner);
+                in_work.map(|it| it.outbox.read(None, is_primed))
+            }
+            _ => None,
+        };
+        if let Some(cancelled) = cancels(&message) {
+            let inner = cancelled.request_id.as_ref();
+            let inner = inner.map(|id| self.routes().cancelled(id));
+            for id in inner.unwrap_or_default() {
+                // The handler is gone when the session is.
+                let _ = self
+                    .inbox
+                    .send(cancelling(id, cancelled.reason.clone()))
+                    .await;
+            }
+            return None;
+        }
+        if let ClientJsonRpcMessage::Notification(notification) = &mut message {
+            let extensions = notification.notification.extensions_mut();
+            extensions.insert(self.life.clone());
+            if let ClientNotification::InitializedNotification(_) = notification.notification {
+                self.routes().is_ready = true;
+            }
+        }
+        let _ = self.inbox.send(message).await;
+        answers
+    }
+
+    /// Takes a message of the handler to where it belongs.
+    pub(super) fn deliver(&self, mut message: ServerJsonRpcMessage) {
+        let mut routes = self.routes();
+        match &mut message {
+            ServerJsonRpcMessage::Response(response) => {
+                if let ServerResult::InitializeResult(result) = &response.result {
+                    let first = ProtocolVersion::V_2025_11_25;
+                    routes.is_primed = result.protocol_version.as_str() >= first.as_str();
+                }
+                if let Some(request) = routes.answered(&response.id) {
+                    response.id = request.outer;
+                    routes.end(request.outbox, message);
+                }
+            }
+            ServerJsonRpcMessage::Error(error) => {
+                let request = error.id.as_ref().and_then(|id| routes.answered(id));
+                if let Some(request) = request {
+                    error.id = Some(request.outer);
+                    routes.end(request.outbox, message);
+                }
+            }
+            ServerJsonRpcMessage::Notification(it) => {
+                let outbox = routes.for_news(&mut it.notification);
+                outbox.put(message);
+            }
+            ServerJsonRpcMessage::Request(request) => {
+                let cause = request.request.extensions().get::<OriginatingRequestId>();
+                let outbox = cause.and_then(|cause| match &cause.0 {
+                    NumberOrString::Number(inner) => routes.in_work.get(inner),
+                    NumberOrString::String(_) => None,
+                });
+                let outbox = outbox.map_or(&routes.common, |it| &it.outbox);
+                Arc::clone(outbox).put(message);
+            }
+        }
+    }
+
+    /// What belongs to no request.
+    pub(super) fn news(&self) -> Messages {
+        let routes = self.routes();
+        routes.common.read(None, routes.is_primed)
+    }
+
+    /// The rest of a stream that broke.
+    pub(super) fn rest(&self, event_id: &str) -> Option<Messages> {
+        let (stream, after) = parse_event_id(event_id)?;
+        let routes = self.routes();
+        let in_work = routes.in_work.values().map(|it| &it.outbox);
+        let mut known = in_work.chain(&routes.unread).chain([&routes.common]);
+        let outbox = known.find(|outbox| outbox.number() == stream)?;
+        Some(outbox.read(after, false))
+    }
+
+    /// Requests that have no answer yet.
+    pub(crate) fn in_work(&self) -> usize {
+        self.routes().in_work.len()
+    }
+
+    /// Somebody has just used it.
+    pub(crate) fn touch(&self) {
+        self.routes().last_used = Instant::now();
+    }
+
+    /// Since when nobody uses it, and whether its client was ever ready. None while it is used: a stream is open, a
+    /// request is in work, or something runs for it.
+    pub(super) fn idle_since(&self) -> Option<(Instant, bool)> {
+        let routes = self.routes();
+        let is_used = self.life.is_leased()
+            || routes.common.is_read()
+            || (routes.is_ready && !routes.in_work.is_empty())
+            || routes.unread.iter().any(|outbox| outbox.is_read());
+        (!is_used).then_some((routes.last_used, routes.is_ready))
+    }
+
+    /// Ends the stream of news, so that its connection can close.
+    pub(super) fn end_news(&self) {
+        self.routes().common.finish();
+    }
+
+    /// Ends it: what runs for it is told, and whoever waits for an answer gets an error.
+    pub(super) fn end(&self) {
+        self.life.over().cancel();
+        let mut routes = self.routes();
+        routes.common.finish();
+        let unanswered: Vec<i64> = routes.in_work.keys().copied().collect();
+        for inner in unanswered {
+            let Some(request) = routes.answered(&RequestId::Number(inner)) else {
+                continue;
+            };
+            let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, "the session has ended", None);
+            let message = ServerJsonRpcMessage::error(error, Some(request.outer));
+            routes.end(request.outbox, message);
+        }
+    }
+}
+
+impl Routes {
+    /// A request has come. Its id inside, and its token when that had to be renamed.
+    fn arrived(
+        &mut self,
+        outer: RequestId,
+        token: Option<ProgressToken>,
+    ) -> (i64, Option<ProgressToken>) {
+        self.last_used = Instant::now();
+        self.last_id += 1;
+        self.last_stream += 1;
+        let outbox = Arc::new(Outbox::new(self.last_stream));
+        let is_taken = token
+            .as_ref()
+            .is_some_and(|it| self.tokens.contains_key(it));
+        let renamed = token.clone().filter(|_| is_taken).map(|outer| {
+            let name = format!("ahma-{}", self.last_id);
+            let inner = ProgressToken(NumberOrString::String(name.into()));
+            self.renamed.push_back((inner.clone(), outer));
+            if self.renamed.len() > MOST_RENAMED {
+                self.renamed.pop_front();
+            }
+            inner
+        });
+        let token = renamed.clone().or(token);
+        if let Some(token) = &token {
+            self.tokens.insert(token.clone(), Arc::clone(&outbox));
+        }
+        let in_work = InWork {
+            outer,
+            outbox,
+            token,
+        };
+        self.in_work.insert(self.last_id, in_work);
+        (self.last_id, renamed)
+    }
+
+    fn answered(&mut self, id: &RequestId) -> Option<InWork> {
+        let NumberOrString::Number(inner) = id else {
+            return None;
+        };
+        let request = self.in_work.remove(inner)?;
+        if let Some(token) = &request.token {
+            self.tokens.remove(token);
+        }
+        self.last_used = Instant::now();
+        Some(request)
+    }
+
+    /// The client does not want what it calls `id`; what that is inside. No answer follows.
+    fn cancelled(&mut self, id: &RequestId) -> Vec<RequestId> {
+        let wanted = self.in_work.iter().filter(|(_, it)| it.outer == *id);
+        let inner: Vec<RequestId> = wanted.map(|(id, _)| RequestId::Number(*id)).collect();
+        for id in &inner {
+            if let Some(request) = self.answered(id) {
+                request.outbox.finish();
+            }
+        }
+        inner
+    }
+
+    /// The last message of a stream.
+    fn end(&mut self, outbox: Arc<Outbox>, message: ServerJsonRpcMessage) {
+        outbox.put(message);
+        outbox.finish();
+        self.unread.retain(|outbox| !outbox.is_done());
+        self.unread.push_back(outbox);
+        if self.unread.len() > MOST_UNREAD {
+            // One that is being read is held by its reader.
+            self.unread.pop_front();
+        }
+    }
+
+    /// Where news go, with the token that the client knows.
+    fn for_news(&mut self, notification: &mut ServerNotification) -> Arc<Outbox> {
+        let renamed = |token: &ProgressToken| {
+            let mut known = self.renamed.iter();
+            let found = known.find(|(inner, _)| inner == token);
+            found.map(|(_, outer)| outer.clone())
+        };
+        match notification {
+            ServerNotification::ProgressNotification(progress) => {
+                let token = &mut progress.params.progress_token;
+                let outbox = self.tokens.get(token).cloned();
+                if let Some(outer) = renamed(token) {
+                    *token = outer;
+                }
+                outbox.unwrap_or_else(|| Arc::clone(&self.common))
+            }
+            ServerNotification::CustomNotification(custom) => {
+                let token = custom.params.as_mut();
+                let token = token.and_then(|params| params.get_mut("progressToken"));
+                if let Some(token) = token
+                    && let Ok(inner) = serde_json::from_value::<ProgressToken>(token.clone())
+                    && let Some(outer) = renamed(&inner)
+                {
+                    *token = serde_json::json!(outer);
+                }
+                Arc::clone(&self.common)
+            }
+            _ => Arc::clone(&self.common),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the SDK's service of a session reads from and writes to.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+
+use super::session::Session;
+
+pub(crate) struct SessionTransport {
+    session: Arc<Session>,
+    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+}
+
+impl SessionTransport {
+    pub(super) fn new(
+        session: Arc<Session>,
+        messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    ) -> Self {
+        SessionTransport { session, messages }
+    }
+}
+
+impl Transport<RoleServer> for SessionTransport {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        self.session.deliver(message);
+        std::future::ready(Ok(()))
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        tokio::select! {
+            biased;
+            () = self.session.life.over().cancelled() => None,
+            message = self.messages.recv() => message,
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        self.session.end();
+        Ok(())
+    }
+}

@@ -13,6 +13,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Collected, Full};
 use rmcp::ServerHandler;
+use rmcp::model::ErrorData;
 use rmcp::transport::StreamableHttpService;
 use tokio::time::timeout;
 
@@ -230,10 +231,15 @@ fn no_message(content: &Bytes) -> Problem {
         Understood::Wrong(refusal) => {
             Problem::of(StatusCode::BAD_REQUEST, refusal.id, refusal.error)
         }
-        Understood::Message(_) | Understood::Nothing => Problem::new(
-            StatusCode::BAD_REQUEST,
-            "this is no JSON-RPC message that the server knows",
-        ),
+        Understood::Nothing if content.trim_ascii().is_empty() => {
+            let error = ErrorData::parse_error("the request is empty; send a message", None);
+            Problem::of(StatusCode::BAD_REQUEST, None, error)
+        }
+        Understood::Message(_) | Understood::Nothing => {
+            let why = "this is no JSON-RPC message that the server knows";
+            let error = ErrorData::invalid_request(why, None);
+            Problem::of(StatusCode::BAD_REQUEST, None, error)
+        }
     }
 }
 

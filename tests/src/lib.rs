@@ -9,6 +9,8 @@
     reason = "test support: it blocks, starts the programs under test, and fails loudly"
 )]
 
+pub mod http;
+pub mod http_process;
 pub mod mcp;
 #[cfg(target_os = "linux")]
 pub mod weaken;

@@ -185,6 +185,9 @@ const KNOWN_METHODS: [&str; 15] = [
     "tools/list",
 ];
 
+/// Those among them that the newer lifecycle has not.
+const OLDER_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
+
 /// What is not offered is not answered, not even with nothing.
 fn not_offered<T>(method: &'static str) -> Result<T, ErrorData> {
     Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
@@ -303,9 +306,11 @@ impl ServerHandler for AhmaService {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if !KNOWN_METHODS.contains(&request.method.as_str()) {
+        let name = request.method.as_str();
+        let is_gone = caller::is_newer(&context) && OLDER_METHODS.contains(&name);
+        if is_gone || !KNOWN_METHODS.contains(&name) {
             let method: String = request.method.chars().take(100).collect();
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
         }

@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 pub use self::life::{SessionLease, SessionLife};
 use self::outbox::Messages;
@@ -27,6 +27,9 @@ use crate::config::Limits;
 
 /// Sessions are not looked at more often than this to see whether they are still used.
 const SHORTEST_LOOK: Duration = Duration::from_millis(20);
+
+/// The head of an answer does not wait longer than this for its content.
+const SOON: Duration = Duration::from_millis(100);
 
 /// Why a session cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +84,10 @@ impl Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<Messages, SessionFault> {
         let session = self.known(id)?;
-        session.take(message).await.ok_or(SessionFault::Ended)
+        let answers = session.take(message).await.ok_or(SessionFault::Ended)?;
+        // One that comes soon is sent together with its head: that wakes the client once, not twice.
+        let _ = timeout(SOON, answers.first()).await;
+        Ok(answers)
     }
 
     fn known(&self, id: &SessionId) -> Result<Arc<Session>, SessionFault> {

@@ -178,6 +178,22 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
+    /// Waits until there is something to read beside where it begins, or nothing more will come.
+    pub(crate) async fn first(&self) {
+        std::future::poll_fn(|context| {
+            let mut state = self.outbox.state();
+            if state.is_finished || state.handed_out < state.next || !self.again.is_empty() {
+                return Poll::Ready(());
+            }
+            let mut readers = state.readers.iter_mut();
+            if let Some(reader) = readers.find(|it| it.name == self.name) {
+                reader.waker = Some(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
     fn event(&self, index: u64, message: Arc<ServerJsonRpcMessage>) -> ServerSseMessage {
         let mut event = ServerSseMessage::default();
         event.event_id = Some(self.outbox.event_id(Some(index)));

@@ -1,0 +1,321 @@
+//! Every refusal has its status, and JSON with a sentence that says what to do.
+
+use std::time::Duration;
+
+use ahma_http_bridge::{BridgeConfig, Limits, RateLimit, Token};
+use ahma_tests::http::{Client, Connection, Reply, Request, initialize};
+use serde_json::{Value, json};
+
+use super::{SECRET, Served};
+
+fn refused(reply: &Reply, status: u16, word: &str) {
+    assert_eq!(reply.status, status, "{reply:?}");
+    let why = reply.why();
+    assert!(why.contains(word), "{why}");
+}
+
+#[test]
+fn a_request_without_its_session_is_400_and_says_how_to_get_one() {
+    let served = Served::new();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    refused(
+        &Request::message(&list).send(served.address),
+        400,
+        "initialize",
+    );
+    let stream = Request::new("GET", "/mcp").header("accept", "text/event-stream");
+    refused(&stream.send(served.address), 400, "initialize");
+    refused(
+        &Request::new("DELETE", "/mcp").send(served.address),
+        400,
+        "initialize",
+    );
+    let twice = Request::message(&list)
+        .header("mcp-session-id", "a")
+        .header("mcp-session-id", "b");
+    refused(&twice.send(served.address), 400, "one Mcp-Session-Id");
+}
+
+#[test]
+fn content_that_is_no_message_is_400_with_the_code_of_what_is_wrong() {
+    let served = Served::new();
+    let client = served.connect();
+    for (content, code, id) in [
+        ("{bad", -32700, Value::Null),
+        ("", -32700, Value::Null),
+        ("\u{feff}[", -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        ("17", -32600, Value::Null),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":7}",
+            -32600,
+            json!(5),
+        ),
+        ("{\"id\":5,\"method\":\"ping\"}", -32600, json!(5)),
+        (
+            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
+            -32600,
+            Value::Null,
+        ),
+    ] {
+        let request = client.prepared(Request::new("POST", "/mcp").json(content));
+        let reply = request.send(served.address);
+        assert_eq!(reply.status, 400, "{content}: {reply:?}");
+        assert_eq!(reply.json()["error"]["code"], code, "{content}");
+        assert_eq!(reply.json()["id"], id, "{content}");
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let reply = client
+        .prepared(Request::new("POST", "/mcp").json(deep))
+        .send(served.address);
+    assert_eq!(
+        (reply.status, &reply.json()["error"]["code"]),
+        (400, &json!(-32700))
+    );
+    assert_eq!(
+        client.call("echo", &json!({ "text": "still here" })).text,
+        "still here"
+    );
+}
+
+#[test]
+fn without_the_token_it_is_401_and_with_it_it_is_served() {
+    let served = Served::with_token();
+    let first = Request::message(&initialize("2025-06-18"));
+    refused(&first.send(served.address), 401, "Bearer");
+    assert_eq!(
+        first.send(served.address).header("www-authenticate"),
+        Some("Bearer")
+    );
+    for wrong in [
+        "Bearer 0123456789abcdeg",
+        "Bearer",
+        "Basic 0123456789abcdef",
+        "",
+    ] {
+        let reply = first
+            .clone()
+            .header("authorization", wrong)
+            .send(served.address);
+        refused(&reply, 401, "token");
+    }
+    for path in ["/tools", "/resources", "/prompts", "/mcp", "/mcp/"] {
+        refused(
+            &Request::new("GET", path).send(served.address),
+            401,
+            "token",
+        );
+    }
+    let by_header = first
+        .clone()
+        .header("authorization", &format!("Bearer {SECRET}"));
+    assert_eq!(by_header.send(served.address).status, 200);
+    let body = initialize("2025-06-18").to_string();
+    let by_url = Request::new("POST", &format!("/mcp?key={SECRET}")).json(body.clone());
+    assert_eq!(by_url.send(served.address).status, 200);
+    let by_wrong_url = Request::new("POST", "/mcp?key=nothing").json(body);
+    refused(&by_wrong_url.send(served.address), 401, "token");
+    assert_eq!(
+        Request::new("GET", "/health").send(served.address).status,
+        200
+    );
+}
+
+#[test]
+fn a_session_that_is_not_there_is_404() {
+    let served = Served::new();
+    let client = Client {
+        session: Some("00000000-0000-0000-0000-000000000000".to_owned()),
+        ..served.stateless()
+    };
+    let list = client.message(&json!(1), "tools/list", &json!({}));
+    refused(&list.send(served.address), 404, "initialize");
+    let stream = Request::new("GET", "/mcp").header("accept", "text/event-stream");
+    refused(
+        &client.prepared(stream).send(served.address),
+        404,
+        "initialize",
+    );
+    refused(&client.delete(), 404, "initialize");
+}
+
+#[test]
+fn what_is_nowhere_is_404_and_names_what_there_is() {
+    let served = Served::with_token();
+    for path in [
+        "/",
+        "/sse",
+        "/mcp/x",
+        "/.well-known/oauth-protected-resource",
+    ] {
+        refused(
+            &Request::new("GET", path).send(served.address),
+            404,
+            "/health",
+        );
+    }
+}
+
+#[test]
+fn other_methods_are_405_and_name_those_that_are_taken() {
+    let served = Served::new();
+    for method in ["PUT", "PATCH", "OPTIONS", "HEAD"] {
+        let reply = Request::new(method, "/mcp").send(served.address);
+        assert_eq!(reply.status, 405, "{method}");
+        assert_eq!(reply.header("allow"), Some("GET, POST, DELETE"));
+    }
+    let reply = Request::new("POST", "/tools").send(served.address);
+    refused(&reply, 405, "GET");
+    let newer = Request::new("GET", "/mcp")
+        .header("accept", "text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28");
+    let reply = newer.send(served.address);
+    refused(&reply, 405, "no sessions");
+    assert_eq!(reply.header("allow"), Some("POST"));
+}
+
+#[test]
+fn content_that_is_too_large_is_413_whether_or_not_it_says_so() {
+    let limits = Limits {
+        body: 64 * 1024,
+        ..Limits::default()
+    };
+    let served = Served::limited(limits);
+    let client = served.connect();
+    let fits = client.calling("echo", &json!({ "text": "x".repeat(60 * 1024) }));
+    assert_eq!(fits.send(served.address).status, 200);
+    let large = client.calling("echo", &json!({ "text": "x".repeat(64 * 1024) }));
+    refused(&large.send(served.address), 413, "64 KiB");
+    let mut chunked = Connection::to(served.address);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+        served.address
+    );
+    chunked.write(head.as_bytes());
+    for _ in 0..3 {
+        chunked.write(format!("8000\r\n{}\r\n", "x".repeat(0x8000)).as_bytes());
+    }
+    refused(&chunked.answer(), 413, "64 KiB");
+    assert_eq!(client.call("echo", &json!({ "text": "hi" })).text, "hi");
+}
+
+#[test]
+fn content_that_is_not_json_is_415() {
+    let served = Served::new();
+    let body = initialize("2025-06-18").to_string();
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+    ] {
+        let request = Request::new("POST", "/mcp").header("content-type", kind);
+        refused(
+            &request.body(body.clone()).send(served.address),
+            415,
+            "application/json",
+        );
+    }
+    let unsaid = Request::new("POST", "/mcp").body(body);
+    refused(&unsaid.send(served.address), 415, "application/json");
+}
+
+#[test]
+fn content_that_does_not_come_is_408() {
+    let served = Served::limited(Limits {
+        body_patience: Duration::from_millis(50),
+        ..Limits::default()
+    });
+    let mut connection = Connection::to(served.address);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{{",
+        served.address
+    );
+    connection.write(head.as_bytes());
+    refused(&connection.answer(), 408, "too long");
+}
+
+fn rated() -> Limits {
+    Limits {
+        rate: RateLimit::of(1, 5),
+        ..Limits::default()
+    }
+}
+
+#[test]
+fn too_many_requests_are_429_for_each_session_on_its_own() {
+    let served = Served::limited(rated());
+    let (one, two) = (served.connect(), served.connect());
+    let ping = |client: &Client| {
+        let request = client.message(&json!(1), "ping", &json!({}));
+        request.send(served.address)
+    };
+    let statuses: Vec<u16> = (0..8).map(|_| ping(&one).status).collect();
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert_eq!(statuses[0], 200, "{statuses:?}");
+    let reply = ping(&one);
+    refused(&reply, 429, "--rate-limit");
+    let seconds: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=5).contains(&seconds), "{seconds}");
+    assert_eq!(ping(&two).status, 200, "another session");
+}
+
+#[test]
+fn strangers_do_not_use_up_what_those_with_the_token_may_do() {
+    let served = Served::with(BridgeConfig {
+        token: Some(Token::new(SECRET).unwrap()),
+        limits: rated(),
+        ..BridgeConfig::default()
+    });
+    let strangers: Vec<u16> = (0..8)
+        .map(|_| Request::new("GET", "/tools").send(served.address).status)
+        .collect();
+    assert!(
+        strangers.contains(&401) && strangers.contains(&429),
+        "{strangers:?}"
+    );
+    let health = Request::new("GET", "/health").send(served.address);
+    assert_eq!(health.status, 429, "it is counted with strangers");
+    let known = served
+        .stateless()
+        .message(&json!(1), "tools/list", &json!({}));
+    let known: Vec<u16> = (0..8).map(|_| known.send(served.address).status).collect();
+    assert!(known.contains(&200) && known.contains(&429), "{known:?}");
+}
+
+#[test]
+fn more_sessions_than_there_may_be_are_503_until_one_ends() {
+    let served = Served::limited(Limits {
+        sessions: 2,
+        ..Limits::default()
+    });
+    let first = served.connect();
+    let _second = served.connect();
+    let third = Request::message(&initialize("2025-06-18"));
+    let reply = third.send(served.address);
+    refused(&reply, 503, "--max-sessions");
+    assert!(reply.header("retry-after").is_some());
+    let stateless = served.stateless().call("echo", &json!({ "text": "hi" }));
+    assert_eq!(stateless.text, "hi", "what needs no session is served");
+    assert_eq!(first.delete().status, 204);
+    assert_eq!(third.send(served.address).status, 200);
+}
+
+#[test]
+fn more_requests_in_work_than_a_session_may_have_are_429() {
+    let served = Served::limited(Limits {
+        requests: 1,
+        ..Limits::default()
+    });
+    let client = served.connect();
+    let held = client.calling("hold", &json!({ "name": "a" }));
+    let address = served.address;
+    let holding = std::thread::spawn(move || held.send(address));
+    super::until(|| served.seen.has("began a"));
+    let second = client.calling("echo", &json!({ "text": "hi" }));
+    refused(&second.send(address), 429, "in work");
+    let other = served.connect().call("echo", &json!({ "text": "hi" }));
+    assert_eq!(other.text, "hi", "another session");
+    served.seen.release("a");
+    assert_eq!(holding.join().unwrap().status, 200);
+    assert_eq!(second.send(address).status, 200);
+}

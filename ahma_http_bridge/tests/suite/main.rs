@@ -1,6 +1,6 @@
 //! The bridge as programs see it: real connections, and a handler whose every step is visible.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod browsers;
 mod connections;

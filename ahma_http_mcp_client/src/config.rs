@@ -1,6 +1,7 @@
 //! Servers as an `mcp.json` names them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -8,9 +9,18 @@ use serde_json::Value;
 
 use crate::error::ConfigError;
 
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerEntry {
+    /// It is started, and spoken to over its stdin and stdout.
+    Command(CommandEntry),
+    /// It runs already.
+    Url(UrlEntry),
+}
+
 /// How to start a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerEntry {
+pub struct CommandEntry {
     /// The program.
     pub command: String,
     /// Its arguments.
@@ -19,6 +29,43 @@ pub struct ServerEntry {
     pub env: BTreeMap<String, String>,
     /// Where it runs; here, when nothing else is said.
     pub cwd: Option<PathBuf>,
+}
+
+/// Where a server listens.
+#[derive(Clone, PartialEq, Eq)]
+pub struct UrlEntry {
+    url: String,
+    headers: BTreeMap<String, String>,
+}
+
+impl UrlEntry {
+    /// Of a server at this URL, which may hold a key, with headers that every request carries.
+    pub fn new(url: impl Into<String>, headers: BTreeMap<String, String>) -> Self {
+        let url = url.into();
+        UrlEntry { url, headers }
+    }
+
+    /// The whole URL.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The URL without what may be secret.
+    pub(crate) fn place(&self) -> &str {
+        let end = self.url.find(['?', '#']);
+        &self.url[..end.unwrap_or(self.url.len())]
+    }
+
+    pub(crate) fn headers(&self) -> &BTreeMap<String, String> {
+        &self.headers
+    }
+}
+
+/// Keys and headers are secrets.
+impl fmt::Debug for UrlEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "UrlEntry({})", self.place())
+    }
 }
 
 /// The servers of one file.
@@ -45,6 +92,9 @@ struct RawServer {
     #[serde(default)]
     env: BTreeMap<String, String>,
     cwd: Option<String>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
 }
 
 impl McpConfig {
@@ -96,26 +146,33 @@ impl McpConfig {
             name: name.to_owned(),
             what: error.to_string(),
         })?;
-        let Some(command) = raw.command else {
-            return Err(ConfigError::ByUrl {
-                path: self.path.clone(),
-                name: name.to_owned(),
-            });
-        };
         let directory = self.path.parent().unwrap_or(Path::new("."));
         let here = self.workspace();
         let filled = |text: String| text.replace("${workspaceFolder}", &here);
-        let cwd = directory.join(filled(raw.cwd.unwrap_or_default()));
-        Ok(ServerEntry {
-            command: filled(command),
-            args: raw.args.into_iter().map(filled).collect(),
-            env: raw
-                .env
-                .into_iter()
-                .map(|(name, value)| (name, filled(value)))
-                .collect(),
-            cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
-        })
+        let all = |texts: BTreeMap<String, String>| {
+            let texts = texts.into_iter();
+            texts.map(|(name, value)| (name, filled(value))).collect()
+        };
+        match (raw.command, raw.url) {
+            (Some(command), _) => {
+                let cwd = directory.join(filled(raw.cwd.unwrap_or_default()));
+                Ok(ServerEntry::Command(CommandEntry {
+                    command: filled(command),
+                    args: raw.args.into_iter().map(filled).collect(),
+                    env: all(raw.env),
+                    cwd: Some(cwd).filter(|cwd| !cwd.as_os_str().is_empty()),
+                }))
+            }
+            (None, Some(url)) => {
+                let entry = UrlEntry::new(filled(url), all(raw.headers));
+                Ok(ServerEntry::Url(entry))
+            }
+            (None, None) => Err(ConfigError::Entry {
+                path: self.path.clone(),
+                name: name.to_owned(),
+                what: "it has neither a `command` nor a `url`".to_owned(),
+            }),
+        }
     }
 
     /// The project that editors mean by `${workspaceFolder}`: where the file is, or above its `.vscode` or
@@ -133,6 +190,13 @@ impl McpConfig {
 mod tests {
     use super::*;
 
+    fn command(config: &McpConfig, name: &str) -> CommandEntry {
+        match config.server(name).unwrap() {
+            ServerEntry::Command(entry) => entry,
+            ServerEntry::Url(entry) => panic!("{entry:?}"),
+        }
+    }
+
     fn config(text: &str) -> Result<McpConfig, ConfigError> {
         McpConfig::parse(Path::new("/p/mcp.json"), text.as_bytes())
     }
@@ -143,7 +207,7 @@ mod tests {
             let text = format!(
                 r#"{{"{list}": {{"a": {{"type": "stdio", "command": "x", "args": ["1"], "env": {{"K": "v"}}, "disabled": false}}}}, "inputs": []}}"#
             );
-            let entry = config(&text).unwrap().server("a").unwrap();
+            let entry = command(&config(&text).unwrap(), "a");
             assert_eq!(
                 (entry.command.as_str(), entry.args),
                 ("x", vec!["1".to_owned()])
@@ -157,7 +221,7 @@ mod tests {
     fn a_directory_is_meant_from_where_the_file_is() {
         let text = r#"{"servers": {"a": {"command": "x", "cwd": "sub"}, "b": {"command": "x", "cwd": "/abs"}}}"#;
         let config = config(text).unwrap();
-        let cwd = |name: &str| config.server(name).unwrap().cwd.unwrap();
+        let cwd = |name: &str| command(&config, name).cwd.unwrap();
         assert_eq!(cwd("a"), Path::new("/p/sub"));
         assert_eq!(cwd("b"), Path::new("/abs"));
     }
@@ -167,7 +231,7 @@ mod tests {
         let text = r#"{"servers": {"a": {"command": "x", "args": ["${workspaceFolder}/y"], "cwd": "${workspaceFolder}"}}}"#;
         for (file, workspace) in [("/p/.vscode/mcp.json", "/p"), ("/p/mcp.json", "/p")] {
             let config = McpConfig::parse(Path::new(file), text.as_bytes()).unwrap();
-            let entry = config.server("a").unwrap();
+            let entry = command(&config, "a");
             assert_eq!(entry.args, [format!("{workspace}/y")]);
             assert_eq!(entry.cwd.as_deref(), Some(Path::new(workspace)));
         }
@@ -186,15 +250,33 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         let broken = config("{\n  \"servers\": 7\n}").unwrap_err().to_string();
         assert!(broken.starts_with("/p/mcp.json:2:"), "{broken}");
-        let text = r#"{"servers": {"a": {"command": "x"}, "web": {"url": "http://x"}}}"#;
+        let text = r#"{"servers": {"a": {"command": "x"}, "web": {"type": "http"}}}"#;
         let unknown = config(text).unwrap().server("b").unwrap_err().to_string();
         assert!(
             unknown.contains("no server `b`; it has a, web"),
             "{unknown}"
         );
-        let by_url = config(text).unwrap().server("web").unwrap_err().to_string();
-        assert!(by_url.contains("reached by a URL"), "{by_url}");
+        let neither = config(text).unwrap().server("web").unwrap_err().to_string();
+        assert!(
+            neither.contains("neither a `command` nor a `url`"),
+            "{neither}"
+        );
         let empty = config("{}").unwrap().server("b").unwrap_err().to_string();
         assert!(empty.contains("it has none"), "{empty}");
+    }
+
+    #[test]
+    fn a_server_that_runs_is_reached_by_its_url_and_its_key_is_not_shown() {
+        let text = r#"{"mcpServers": {"a": {"type": "http", "url": "http://127.0.0.1:1/mcp?key=secret", "headers": {"x-key": "secret"}}}}"#;
+        let entry = config(text).unwrap().server("a").unwrap();
+        let ServerEntry::Url(by_url) = &entry else {
+            panic!("{entry:?}");
+        };
+        assert_eq!(by_url.url(), "http://127.0.0.1:1/mcp?key=secret");
+        assert_eq!(by_url.headers()["x-key"], "secret");
+        assert_eq!(
+            format!("{entry:?}"),
+            "Url(UrlEntry(http://127.0.0.1:1/mcp))"
+        );
     }
 }

@@ -12,8 +12,9 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
 use tokio::time::timeout;
 
-use crate::config::ServerEntry;
+use crate::config::{CommandEntry, ServerEntry};
 use crate::error::ConnectError;
+use crate::http;
 
 /// What is kept of a server's stderr.
 const STDERR_KEPT: usize = 4096;
@@ -21,32 +22,37 @@ const STDERR_KEPT: usize = 4096;
 /// A server that answers.
 pub struct Connection {
     service: RunningService<RoleClient, ClientConfig>,
-    stderr: Stderr,
+    voice: Voice,
     patience: Duration,
 }
 
 impl Connection {
-    /// Starts a server and agrees with it on a protocol version. Every answer has to come within `patience`.
+    /// Reaches a server, starting it where that is needed, and agrees with it on a protocol version. Every answer
+    /// has to come within `patience`.
     pub async fn open(entry: &ServerEntry, patience: Duration) -> Result<Self, ConnectError> {
-        if let Some(path) = &entry.cwd
-            && let Err(error) = tokio::fs::read_dir(path).await
-        {
-            let path = path.clone();
-            return Err(ConnectError::Directory { path, error });
-        }
-        let (transport, stderr) = start(entry)?;
-        let stderr = Stderr::collect(stderr);
+        let voice = match entry {
+            ServerEntry::Command(_) => Voice::Stderr(Stderr::default()),
+            ServerEntry::Url(entry) => Voice::Url(entry.place().to_owned()),
+        };
         let ours = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), ours);
-        let serving = timeout(patience, client.serve(transport)).await;
-        let service = match serving {
-            Ok(Ok(service)) => service,
-            Ok(Err(error)) => return Err(stderr.protocol(error.to_string()).await),
-            Err(_) => return Err(stderr.silent(patience).await),
+        let serving = async {
+            let served = match entry {
+                ServerEntry::Command(entry) => client.serve(started(entry, &voice).await?).await,
+                ServerEntry::Url(entry) => client.serve(http::transport(entry)?).await,
+            };
+            match served {
+                Ok(service) => Ok(service),
+                Err(error) => Err(voice.protocol(error.to_string()).await),
+            }
+        };
+        let service = match timeout(patience, serving).await {
+            Ok(served) => served?,
+            Err(_) => return Err(voice.silent(patience).await),
         };
         Ok(Connection {
             service,
-            stderr,
+            voice,
             patience,
         })
     }
@@ -55,23 +61,38 @@ impl Connection {
     pub async fn tools(&self) -> Result<Vec<Tool>, ConnectError> {
         match timeout(self.patience, self.service.list_all_tools()).await {
             Ok(Ok(tools)) => Ok(tools),
-            Ok(Err(error)) => Err(self.stderr.protocol(error.to_string()).await),
-            Err(_) => Err(self.stderr.silent(self.patience).await),
+            Ok(Err(error)) => Err(self.voice.protocol(error.to_string()).await),
+            Err(_) => Err(self.voice.silent(self.patience).await),
         }
     }
 
-    /// Ends the connection, and the server with it.
+    /// Ends the connection, and the server with it where it was started here.
     pub async fn close(self) {
         // A server that does not end by itself is killed.
         let _ = self.service.cancel().await;
     }
 }
 
+/// Starts a server whose complaints are heard.
+async fn started(entry: &CommandEntry, voice: &Voice) -> Result<TokioChildProcess, ConnectError> {
+    if let Some(path) = &entry.cwd
+        && let Err(error) = tokio::fs::read_dir(path).await
+    {
+        let path = path.clone();
+        return Err(ConnectError::Directory { path, error });
+    }
+    let (transport, stderr) = start(entry)?;
+    if let Voice::Stderr(kept) = voice {
+        kept.collect(stderr);
+    }
+    Ok(transport)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "whoever runs this program has named the command"
 )]
-fn start(entry: &ServerEntry) -> Result<(TokioChildProcess, Option<ChildStderr>), ConnectError> {
+fn start(entry: &CommandEntry) -> Result<(TokioChildProcess, Option<ChildStderr>), ConnectError> {
     let mut command = Command::new(&entry.command);
     command.args(&entry.args).envs(&entry.env);
     if let Some(directory) = &entry.cwd {
@@ -86,15 +107,44 @@ fn start(entry: &ServerEntry) -> Result<(TokioChildProcess, Option<ChildStderr>)
     })
 }
 
+/// What is known of a server that does not do as it should.
+enum Voice {
+    Stderr(Stderr),
+    /// Where it is, without its key.
+    Url(String),
+}
+
+impl Voice {
+    async fn protocol(&self, what: String) -> ConnectError {
+        match self {
+            Voice::Stderr(kept) => {
+                let stderr = kept.said().await;
+                ConnectError::Protocol { what, stderr }
+            }
+            Voice::Url(url) => {
+                let url = url.clone();
+                ConnectError::Url { url, what }
+            }
+        }
+    }
+
+    async fn silent(&self, patience: Duration) -> ConnectError {
+        let stderr = match self {
+            Voice::Stderr(kept) => kept.said().await,
+            Voice::Url(url) => format!(": {url}"),
+        };
+        ConnectError::Silent { patience, stderr }
+    }
+}
+
 /// The end of what a server says on stderr.
 #[derive(Clone, Default)]
 struct Stderr(Arc<Mutex<Vec<u8>>>);
 
 impl Stderr {
-    fn collect(pipe: Option<ChildStderr>) -> Self {
-        let kept = Stderr::default();
+    fn collect(&self, pipe: Option<ChildStderr>) {
         if let Some(mut pipe) = pipe {
-            let kept = kept.clone();
+            let kept = self.clone();
             tokio::spawn(async move {
                 let mut buffer = [0; 1024];
                 while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
@@ -102,7 +152,6 @@ impl Stderr {
                 }
             });
         }
-        kept
     }
 
     fn add(&self, bytes: &[u8]) {
@@ -122,15 +171,5 @@ impl Stderr {
             "" => String::new(),
             text => format!("\nit said:\n{text}"),
         }
-    }
-
-    async fn protocol(&self, what: String) -> ConnectError {
-        let stderr = self.said().await;
-        ConnectError::Protocol { what, stderr }
-    }
-
-    async fn silent(&self, patience: Duration) -> ConnectError {
-        let stderr = self.said().await;
-        ConnectError::Silent { patience, stderr }
     }
 }

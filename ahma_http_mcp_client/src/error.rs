@@ -1,6 +1,7 @@
 //! What can go wrong, and what to do about it.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,6 +32,14 @@ pub enum ConnectError {
         /// The end of what it said on stderr, on lines of its own.
         stderr: String,
     },
+    /// A URL leads to no server.
+    #[error("{url} cannot be used: {what}")]
+    Url {
+        /// Without its key.
+        url: String,
+        /// What happened.
+        what: String,
+    },
     /// It did not answer.
     #[error("the server did not answer within {} seconds{stderr}", .patience.as_secs())]
     Silent {
@@ -48,7 +57,10 @@ impl ConnectError {
             ConnectError::Start { .. } => "is the program installed, and on the PATH?",
             ConnectError::Directory { .. } => "look at its `cwd`",
             ConnectError::Protocol { .. } => "run the command by hand and look at what it prints",
-            ConnectError::Silent { .. } => "is it an MCP server on stdin and stdout?",
+            ConnectError::Url { .. } => {
+                "does the server run, and is the URL complete? a server started by ahma_mcp prints it, with its key"
+            }
+            ConnectError::Silent { .. } => "is it an MCP server?",
         }
     }
 }
@@ -96,12 +108,54 @@ pub enum ConfigError {
         /// What is wrong.
         what: String,
     },
-    /// Its server cannot be reached by this version.
-    #[error("the server `{name}` of {path} is reached by a URL; only servers with a `command` can be listed", path = .path.display())]
-    ByUrl {
+}
+
+/// Why the server of a project is not found.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// There is none.
+    #[error(
+        "no server serves {} or a directory above it\n\
+         hint: start one there with `ahma_mcp --mode http`, or name one: --url URL, or -- COMMAND", .0.display()
+    )]
+    None(PathBuf),
+    /// Its file cannot be read.
+    #[error("{} cannot be read: {error}", .file.display())]
+    Read {
         /// Which file.
-        path: PathBuf,
-        /// Which server.
-        name: String,
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Its file is not what it should be.
+    #[error("{}: {what}", .file.display())]
+    Content {
+        /// Which file.
+        file: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// It has gone and left its file.
+    #[error(
+        "{} is left over: its server, process {pid}, is gone\nhint: start one with `ahma_mcp --mode http`", .file.display()
+    )]
+    Stale {
+        /// Which file.
+        file: PathBuf,
+        /// Whose.
+        pid: i32,
+    },
+    /// What answers at its address is another program.
+    #[error(
+        "{} names a server at {address}, but {what}; nothing secret was sent to it\n\
+         hint: start the server again, and see who wrote that file", .file.display()
+    )]
+    Unproven {
+        /// Which file.
+        file: PathBuf,
+        /// Where.
+        address: SocketAddr,
+        /// What happened.
+        what: String,
     },
 }

@@ -2,8 +2,9 @@
 //!
 //! # Theory of operation
 //!
-//! A [`ServerEntry`] says how to reach a server: given by hand, or read from an `mcp.json` by
-//! [`McpConfig`]. [`Connection::open`] starts it and agrees on a protocol version; the connection then asks
+//! A [`ServerEntry`] says how to reach a server: given by hand, read from an `mcp.json` by [`McpConfig`], or
+//! found by [`find_server`] through the file that a server leaves in its project. [`Connection::open`] reaches
+//! it, starting it where it is given by a command, and agrees on a protocol version; the connection then asks
 //! what the server offers. Everything has an end: what does not answer in time is an error with
 //! what the server said on stderr, and a server that was started here ends with its connection.
 //!
@@ -14,9 +15,12 @@
 
 mod config;
 mod connection;
+mod discovery;
 mod error;
+mod http;
 
-pub use config::{McpConfig, ServerEntry};
+pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};
 pub use connection::Connection;
-pub use error::{ConfigError, ConnectError};
+pub use discovery::find_server;
+pub use error::{ConfigError, ConnectError, DiscoveryError};
 pub use rmcp::model::Tool;

@@ -6,6 +6,10 @@ use clap::{Parser, ValueEnum};
 
 const HELP_END: &str = "\
 Examples:
+  ahma_list_tools
+          the running server of this project, found by its state file
+  ahma_list_tools --url 'http://127.0.0.1:4242/mcp?key=…'
+          a server that runs, by the URL that it prints when it starts
   ahma_list_tools -- ahma_mcp --sandbox-scope ~/project
           starts that server on stdin and stdout, and ends it
   ahma_list_tools --mcp-config .vscode/mcp.json --server ahma
@@ -19,6 +23,11 @@ Exit codes: 0 listed, 1 cannot connect, 2 bad usage";
 #[derive(Debug, Parser)]
 #[command(version, after_help = HELP_END)]
 pub(crate) struct Args {
+    /// A server that runs. With none of these, the one of the current project, by its state file; a token that it
+    /// does not name is taken from `AHMA_HTTP_TOKEN`.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["command", "mcp_config"])]
+    pub(crate) url: Option<String>,
+
     /// An mcp.json with the server.
     #[arg(
         long,
@@ -41,11 +50,7 @@ pub(crate) struct Args {
     pub(crate) timeout: u64,
 
     /// A command that serves MCP on stdin and stdout.
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        required_unless_present = "mcp_config"
-    )]
+    #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 

@@ -6,10 +6,13 @@ mod args;
 mod text;
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ahma_http_mcp_client::{Connection, McpConfig, ServerEntry, Tool};
+use ahma_http_mcp_client::{
+    CommandEntry, Connection, McpConfig, ServerEntry, Tool, UrlEntry, find_server,
+};
 use clap::Parser as _;
 use serde_json::json;
 
@@ -21,11 +24,11 @@ const EXIT_USAGE: u8 = 2;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    let entry = match entry(&args).await {
-        Ok(entry) => entry,
-        Err(message) => return fail(EXIT_USAGE, &message),
-    };
     let patience = Duration::from_secs(args.timeout);
+    let entry = match entry(&args, patience).await {
+        Ok(entry) => entry,
+        Err((code, message)) => return fail(code, &message),
+    };
     let tools = match listed(&entry, patience).await {
         Ok(tools) => tools,
         Err(message) => return fail(EXIT_NO_CONNECTION, &message),
@@ -44,20 +47,28 @@ async fn main() -> ExitCode {
 }
 
 /// The server that was asked for.
-async fn entry(args: &Args) -> Result<ServerEntry, String> {
+async fn entry(args: &Args, patience: Duration) -> Result<ServerEntry, (u8, String)> {
     if let (Some(file), Some(name)) = (&args.mcp_config, &args.server) {
         let config = McpConfig::read(file).await;
         let server = config.and_then(|config| config.server(name));
-        return server.map_err(|error| error.to_string());
+        return server.map_err(|error| (EXIT_USAGE, error.to_string()));
+    }
+    if let Some(url) = &args.url {
+        return Ok(ServerEntry::Url(UrlEntry::new(url, Default::default())));
     }
     let mut words = args.command.iter().cloned();
-    let command = words.next().ok_or("name a command after --")?;
-    Ok(ServerEntry {
-        command,
-        args: words.collect(),
-        env: Default::default(),
-        cwd: None,
-    })
+    if let Some(command) = words.next() {
+        return Ok(ServerEntry::Command(CommandEntry {
+            command,
+            args: words.collect(),
+            env: Default::default(),
+            cwd: None,
+        }));
+    }
+    let token = std::env::var("AHMA_HTTP_TOKEN").ok();
+    let found = find_server(Path::new("."), token.as_deref(), patience).await;
+    let found = found.map_err(|error| (EXIT_NO_CONNECTION, error.to_string()));
+    Ok(ServerEntry::Url(found?))
 }
 
 async fn listed(entry: &ServerEntry, patience: Duration) -> Result<Vec<Tool>, String> {

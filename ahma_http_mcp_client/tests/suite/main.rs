@@ -4,17 +4,17 @@
 
 use std::time::Duration;
 
-use ahma_http_mcp_client::{ConnectError, Connection, ServerEntry};
+use ahma_http_mcp_client::{CommandEntry, ConnectError, Connection, ServerEntry};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn entry(command: &str, args: &[&str]) -> ServerEntry {
-    ServerEntry {
+    ServerEntry::Command(CommandEntry {
         command: command.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         env: Default::default(),
         cwd: None,
-    }
+    })
 }
 
 async fn refused(entry: &ServerEntry, patience: Duration) -> ConnectError {

@@ -1,6 +1,12 @@
 //! The program as its user sees it, with a real server.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests may block, and fail by panicking"
+)]
+
+mod running;
 
 use ahma_tests::{Finished, Workspace, example};
 use serde_json::{Value, json};
@@ -110,9 +116,9 @@ fn what_goes_wrong_is_said_with_what_to_do() {
         refused.stderr
     );
 
-    let nothing = list(&workspace, &[]);
-    assert_eq!(nothing.code, 2);
-    assert!(nothing.stderr.contains("COMMAND"), "{}", nothing.stderr);
+    let both = list(&workspace, &["--url", "http://127.0.0.1:1/mcp", "--", "x"]);
+    assert_eq!(both.code, 2);
+    assert!(both.stderr.contains("COMMAND"), "{}", both.stderr);
 
     let file = workspace.write("mcp.json", "{\n  \"servers\": []\n}");
     let file = file.to_str().unwrap();
@@ -128,8 +134,7 @@ fn help_and_version_are_there() {
     let help = workspace.run(AHMA_LIST_TOOLS, &["--help"]);
     assert_eq!(help.code, 0);
     assert!(
-        help.stdout
-            .contains("Examples:\n  ahma_list_tools -- ahma_mcp"),
+        help.stdout.contains("\n  ahma_list_tools -- ahma_mcp"),
         "{}",
         help.stdout
     );

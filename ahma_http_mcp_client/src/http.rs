@@ -1,0 +1,90 @@
+//! Servers that are reached over HTTP.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use http::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+use crate::config::UrlEntry;
+use crate::error::ConnectError;
+
+/// A way to a server, on which nothing was sent yet.
+pub(crate) fn transport(
+    entry: &UrlEntry,
+) -> Result<StreamableHttpClientTransport<Client>, ConnectError> {
+    let wrong = |what: String| ConnectError::Url {
+        url: entry.place().to_owned(),
+        what,
+    };
+    let url: Url = entry.url().parse().map_err(|_| {
+        wrong("it is no URL; one looks like http://127.0.0.1:4242/mcp?key=…".to_owned())
+    })?;
+    let mut headers = HashMap::new();
+    for (name, value) in entry.headers() {
+        let parsed = name
+            .parse::<HeaderName>()
+            .ok()
+            .zip(HeaderValue::from_str(value).ok());
+        let (name, value) = parsed.ok_or_else(|| wrong(format!("`{name}` is no header")))?;
+        headers.insert(name, value);
+    }
+    let client = client(&url).map_err(|error| wrong(error.to_string()))?;
+    let config = StreamableHttpClientTransportConfig::with_uri(entry.url()).custom_headers(headers);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Sends requests to one server only: what it is told is not passed on to where it points.
+pub(crate) fn client(url: &Url) -> reqwest::Result<Client> {
+    let mut builder = Client::builder()
+        // The SDK leaves answers unread to the end, and a connection that is used again then waits.
+        .pool_max_idle_per_host(0)
+        .redirect(Policy::none());
+    if is_here(url) {
+        // A proxy is somewhere else.
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+/// Whether a URL leads to this machine, whatever names mean.
+pub(crate) fn is_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_here() {
+        let here = |text: &str| is_here(&text.parse().unwrap());
+        assert!(here("http://127.0.0.1:4242/mcp"));
+        assert!(here("http://[::1]:4242/mcp"));
+        assert!(here("http://localhost:4242/mcp"));
+        assert!(!here("http://localhost.evil.example/mcp"));
+        assert!(!here("http://127.0.0.1.evil.example/mcp"));
+        assert!(!here("http://192.168.1.5/mcp"));
+    }
+
+    #[test]
+    fn what_is_no_url_or_header_is_named_without_its_key() {
+        let wrong = |url: &str, name: &str| {
+            let headers = [(name.to_owned(), "v".to_owned())].into();
+            transport(&UrlEntry::new(url, headers))
+                .err()
+                .unwrap()
+                .to_string()
+        };
+        let no_url = wrong("127.0.0.1:x/mcp?key=secret", "a");
+        assert!(no_url.contains("it is no URL"), "{no_url}");
+        assert!(!no_url.contains("secret"), "{no_url}");
+        let no_header = wrong("http://127.0.0.1:1/mcp", "a b");
+        assert!(no_header.contains("`a b` is no header"), "{no_header}");
+    }
+}

@@ -1,18 +1,19 @@
 //! One connection to one server.
 
+use std::error::Error;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{ClientCapabilities, ClientConfig, Implementation, Tool};
-use rmcp::service::RunningService;
+use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::TokioChildProcess;
 use rmcp::{RoleClient, ServiceExt as _};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
 use tokio::time::timeout;
 
-use crate::config::{CommandEntry, ServerEntry};
+use crate::config::{CommandEntry, ServerEntry, UrlEntry};
 use crate::error::ConnectError;
 use crate::http;
 
@@ -32,7 +33,7 @@ impl Connection {
     pub async fn open(entry: &ServerEntry, patience: Duration) -> Result<Self, ConnectError> {
         let voice = match entry {
             ServerEntry::Command(_) => Voice::Stderr(Stderr::default()),
-            ServerEntry::Url(entry) => Voice::Url(entry.place().to_owned()),
+            ServerEntry::Url(entry) => Voice::Url(entry.clone()),
         };
         let ours = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), ours);
@@ -43,7 +44,10 @@ impl Connection {
             };
             match served {
                 Ok(service) => Ok(service),
-                Err(error) => Err(voice.protocol(error.to_string()).await),
+                Err(ClientInitializeError::TransportError { error, .. }) => {
+                    Err(voice.protocol(&*error.error).await)
+                }
+                Err(error) => Err(voice.protocol(&error).await),
             }
         };
         let service = match timeout(patience, serving).await {
@@ -61,7 +65,7 @@ impl Connection {
     pub async fn tools(&self) -> Result<Vec<Tool>, ConnectError> {
         match timeout(self.patience, self.service.list_all_tools()).await {
             Ok(Ok(tools)) => Ok(tools),
-            Ok(Err(error)) => Err(self.voice.protocol(error.to_string()).await),
+            Ok(Err(error)) => Err(self.voice.protocol(&error).await),
             Err(_) => Err(self.voice.silent(self.patience).await),
         }
     }
@@ -110,28 +114,27 @@ fn start(entry: &CommandEntry) -> Result<(TokioChildProcess, Option<ChildStderr>
 /// What is known of a server that does not do as it should.
 enum Voice {
     Stderr(Stderr),
-    /// Where it is, without its key.
-    Url(String),
+    Url(UrlEntry),
 }
 
 impl Voice {
-    async fn protocol(&self, what: String) -> ConnectError {
+    async fn protocol(&self, error: &(dyn Error + Send + Sync + 'static)) -> ConnectError {
         match self {
-            Voice::Stderr(kept) => {
-                let stderr = kept.said().await;
-                ConnectError::Protocol { what, stderr }
-            }
-            Voice::Url(url) => {
-                let url = url.clone();
-                ConnectError::Url { url, what }
-            }
+            Voice::Stderr(kept) => ConnectError::Protocol {
+                what: error.to_string(),
+                stderr: kept.said().await,
+            },
+            Voice::Url(entry) => ConnectError::Url {
+                url: entry.place().to_owned(),
+                what: http::explained(error, entry),
+            },
         }
     }
 
     async fn silent(&self, patience: Duration) -> ConnectError {
         let stderr = match self {
             Voice::Stderr(kept) => kept.said().await,
-            Voice::Url(url) => format!(": {url}"),
+            Voice::Url(entry) => format!(": {}", entry.place()),
         };
         ConnectError::Silent { patience, stderr }
     }

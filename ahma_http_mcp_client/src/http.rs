@@ -1,13 +1,16 @@
 //! Servers that are reached over HTTP.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::net::IpAddr;
 
 use http::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 
 use crate::config::UrlEntry;
 use crate::error::ConnectError;
@@ -48,6 +51,27 @@ pub(crate) fn client(url: &Url) -> reqwest::Result<Client> {
         builder = builder.no_proxy();
     }
     builder.build()
+}
+
+/// What went wrong, without the ways of the SDK and without a secret.
+pub(crate) fn explained(error: &(dyn Error + 'static), entry: &UrlEntry) -> String {
+    let mut cause = Some(error);
+    let mut deepest = error;
+    while let Some(error) = cause {
+        if let Some(StreamableHttpError::AuthRequired(_)) =
+            error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+        {
+            return "it wants a token, or another one than it was shown".to_owned();
+        }
+        if let Some(error) = error.downcast_ref::<reqwest::Error>()
+            && error.is_connect()
+        {
+            return "nothing answers there".to_owned();
+        }
+        deepest = error;
+        cause = error.source();
+    }
+    deepest.to_string().replace(entry.url(), entry.place())
 }
 
 /// Whether a URL leads to this machine, whatever names mean.

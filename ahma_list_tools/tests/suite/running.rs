@@ -74,7 +74,10 @@ fn a_token_that_no_file_holds_is_taken_from_the_variable() {
     let without = list(&project, &[]);
     assert_eq!(without.code, 1, "{}", without.stdout);
     let said = without.stderr;
-    assert!(said.contains("/mcp cannot be used: "), "{said}");
+    assert!(
+        said.contains("/mcp cannot be used: it wants a token"),
+        "{said}"
+    );
     let wrong = [("AHMA_HTTP_TOKEN", "fedcba9876543210")];
     let wrong = project.run_with(AHMA_LIST_TOOLS, &[], &wrong);
     assert_eq!(wrong.code, 1, "{}", wrong.stdout);
@@ -145,6 +148,22 @@ fn a_server_that_does_not_know_the_token_is_not_shown_it() {
     let asked = relay.join().unwrap();
     assert!(asked.starts_with("GET /health?challenge="), "{asked}");
     assert!(!asked.contains(served.token.as_deref().unwrap()), "{asked}");
+}
+
+#[test]
+fn a_url_that_leads_nowhere_is_named_without_its_key() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{free}/mcp?key=0123456789abcdef");
+    let finished = list(&Workspace::new(), &["--url", &url]);
+    assert_eq!(finished.code, 1);
+    let said = finished.stderr;
+    let expected =
+        format!("error: http://{free}/mcp cannot be used: nothing answers there\nhint: ");
+    assert!(said.starts_with(&expected), "{said}");
+    assert!(!said.contains("0123456789abcdef"), "{said}");
 }
 
 #[test]

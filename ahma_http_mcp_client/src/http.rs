@@ -58,15 +58,14 @@ pub(crate) fn explained(error: &(dyn Error + 'static), entry: &UrlEntry) -> Stri
     let mut cause = Some(error);
     let mut deepest = error;
     while let Some(error) = cause {
-        if let Some(StreamableHttpError::AuthRequired(_)) =
-            error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
-        {
-            return "it wants a token, or another one than it was shown".to_owned();
-        }
-        if let Some(error) = error.downcast_ref::<reqwest::Error>()
-            && error.is_connect()
-        {
-            return "nothing answers there".to_owned();
+        match error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+            Some(StreamableHttpError::AuthRequired(_)) => {
+                return "it wants a token, or another one than it was shown".to_owned();
+            }
+            Some(StreamableHttpError::Client(error)) if error.is_connect() => {
+                return "nothing answers there".to_owned();
+            }
+            _ => {}
         }
         deepest = error;
         cause = error.source();

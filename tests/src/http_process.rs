@@ -29,16 +29,17 @@ pub struct HttpProcess {
 impl HttpProcess {
     /// Starts a server in a directory and waits until it has said where it is.
     pub fn start(program: &str, arguments: &[&str], directory: &Path) -> Self {
-        Self::start_at_home(program, arguments, directory, Workspace::new())
+        Self::start_with(program, arguments, directory, &[])
     }
 
-    /// The same for a user whose home this is.
-    pub fn start_at_home(
+    /// The same with these variables.
+    pub fn start_with(
         program: &str,
         arguments: &[&str],
         directory: &Path,
-        home: Workspace,
+        environment: &[(&str, &str)],
     ) -> Self {
+        let home = Workspace::new();
         home.make_directory("tmp");
         let mut child = Command::new(program)
             .args(["--mode", "http"])
@@ -48,6 +49,7 @@ impl HttpProcess {
             .env("XDG_STATE_HOME", home.path().join("state"))
             .env("TMPDIR", home.path().join("tmp"))
             .env_remove("AHMA_HTTP_TOKEN")
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

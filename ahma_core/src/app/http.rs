@@ -163,7 +163,7 @@ fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
         Some(token) => format!("{url}?key={}", token.reveal()),
         None => url.to_owned(),
     };
-    let entry = json!({ "mcpServers": { "ahma": { "type": "http", "url": with_key } } });
+    let entry = json!({ "mcpServers": { "Ahama": { "type": "http", "url": with_key } } });
     format!(
         "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n",
         scope.display(),

@@ -17,6 +17,8 @@ mod calls;
 mod cancellation;
 mod command_lines;
 mod descriptions;
+#[cfg(feature = "server")]
+mod http_server;
 mod inheritance;
 mod input_schemas;
 #[cfg(feature = "server")]

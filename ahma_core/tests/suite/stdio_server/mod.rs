@@ -105,7 +105,7 @@ fn modern(params: Value) -> Value {
     modern_with(params, &json!({}))
 }
 
-fn until(mut done: impl FnMut() -> bool) {
+pub(crate) fn until(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !done() {
         assert!(Instant::now() < end, "it did not happen");
@@ -114,7 +114,7 @@ fn until(mut done: impl FnMut() -> bool) {
 }
 
 /// Memory of a process in kB, by its name in `/proc/PID/status`.
-fn memory_kb(pid: u32, name: &str) -> u64 {
+pub(crate) fn memory_kb(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
@@ -130,6 +130,6 @@ fn marked(mark: &str) -> usize {
     processes_marked(mark).len()
 }
 
-fn mark(number: u32) -> String {
+pub(crate) fn mark(number: u32) -> String {
     format!("9{number}{:06}.5", std::process::id())
 }

@@ -1,0 +1,183 @@
+//! `--mode dual`: an IDE on stdio, sub-agents over HTTP, one server.
+
+use std::net::SocketAddr;
+use std::thread;
+
+use ahma_tests::Workspace;
+use ahma_tests::http::Client;
+use ahma_tests::mcp::McpProcess;
+use serde_json::json;
+
+use super::{AHMA_MCP, STATE, mark, marked, state, until};
+
+/// A server, and how it is reached.
+struct Dual {
+    ide: McpProcess,
+    address: SocketAddr,
+    token: String,
+    project: Workspace,
+    _home: Workspace,
+}
+
+impl Dual {
+    fn start(arguments: &[&str]) -> Self {
+        Self::of(Workspace::new(), arguments)
+    }
+
+    fn of(project: Workspace, arguments: &[&str]) -> Self {
+        let home = Workspace::new();
+        let arguments = [&["--mode", "dual"], arguments].concat();
+        let environment = [
+            ("XDG_STATE_HOME", home.path().to_str().unwrap()),
+            ("TMPDIR", home.path().to_str().unwrap()),
+        ];
+        let ide = McpProcess::connect(AHMA_MCP, &arguments, project.path(), &environment);
+        until(|| project.path().join(STATE).exists());
+        let told = state(project.path());
+        assert_eq!(told["transport"], "dual");
+        let address = format!("{}:{}", told["host"].as_str().unwrap(), told["port"]);
+        let token = std::fs::read_to_string(told["token_file"].as_str().unwrap()).unwrap();
+        Dual {
+            ide,
+            address: address.parse().unwrap(),
+            token: token.trim().to_owned(),
+            project,
+            _home: home,
+        }
+    }
+
+    fn sub_agent(&self) -> Client {
+        Client::connect(self.address, Some(&self.token))
+    }
+}
+
+#[test]
+fn an_operation_of_the_ide_can_be_awaited_by_a_sub_agent_and_the_other_way_round() {
+    let mut dual = Dual::start(&[]);
+    let agent = dual.sub_agent();
+    let of_ide = dual.ide.call(
+        "sandboxed_shell",
+        &json!({ "command": "echo from the IDE" }),
+    );
+    let seen = agent.call("await", &json!({ "operation_id": of_ide.operation_id() }));
+    assert!(seen.text.contains("from the IDE"), "{seen:?}");
+    let of_agent = agent.start("echo from an agent");
+    let seen = dual.ide.call("await", &json!({ "operation_id": of_agent }));
+    assert!(seen.text.contains("from an agent"), "{seen:?}");
+    let info = dual.ide.call("get_server_info", &json!({})).structured;
+    assert_eq!(info["server"]["transport"], "dual");
+    assert_eq!(info["sessions"], 2, "{info}");
+}
+
+#[test]
+fn http_accepts_before_the_ide_has_its_first_answer() {
+    let (project, home) = (Workspace::new(), Workspace::new());
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let number = port.port().to_string();
+    let environment = [("XDG_STATE_HOME", home.path().to_str().unwrap())];
+    let arguments = ["--mode", "dual", "--http-port", &number];
+    let mut ide = McpProcess::connect(AHMA_MCP, &arguments, project.path(), &environment);
+    // Nothing is waited for: the answer has come, so the port is there.
+    let health = ahma_tests::http::Request::new("GET", "/health").send(port);
+    assert_eq!(health.status, 200);
+    ide.close();
+    assert_eq!(ide.wait().code(), Some(0));
+}
+
+#[test]
+fn one_change_of_a_tool_file_reaches_both() {
+    let project = Workspace::new();
+    let tool =
+        |text: &str| json!({ "name": "own", "description": text, "command": "true" }).to_string();
+    project.write(".ahma/tools/own.json", tool("One."));
+    let mut dual = Dual::of(project, &[]);
+    let agent = dual.sub_agent();
+    dual.ide.request("tools/list", &json!({}));
+    agent.request("tools/list", &json!({}));
+    let mut stream = agent.stream();
+    dual.project.write(".ahma/tools/own.json", tool("Two."));
+    stream.message("notifications/tools/list_changed");
+    dual.ide.notification("notifications/tools/list_changed");
+}
+
+#[test]
+fn when_the_ide_goes_the_server_goes_and_takes_everything_along() {
+    let mut dual = Dual::start(&[]);
+    let mark = mark(67);
+    let agent = dual.sub_agent();
+    agent.start(&format!("sleep {mark}"));
+    let mut stream = agent.stream();
+    until(|| marked(&mark) >= 1);
+    dual.ide.close();
+    assert_eq!(dual.ide.wait().code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+    assert!(!dual.project.path().join(STATE).exists());
+    while stream.event().is_some() {}
+    assert!(std::net::TcpStream::connect(dual.address).is_err());
+}
+
+#[test]
+fn nothing_but_messages_is_on_stdout_while_the_url_is_told_on_stderr() {
+    let (project, home) = (Workspace::new(), Workspace::new());
+    let script = "printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}' | { cat; until [ -e .ahma/.mcp_server_state.json ]; do sleep 0.02; done; sleep 0.2; } | \"$1\" --mode dual";
+    let environment = [
+        ("XDG_STATE_HOME", home.path().to_str().unwrap()),
+        ("XDG_CACHE_HOME", home.path().to_str().unwrap()),
+    ];
+    let finished = project.run_with("bash", &["-c", script, "bash", AHMA_MCP], &environment);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    let lines: Vec<_> = finished.stdout.lines().collect();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("{\"jsonrpc\":\"2.0\""), "{lines:?}");
+    assert!(
+        finished.stderr.contains("URL with its key"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_hundred_callers_on_each_side_at_once_get_each_their_own_answer() {
+    let mut dual = Dual::start(&["--rate-limit", "0"]);
+    let agents: Vec<_> = (0..100)
+        .map(|number| {
+            let client = match number % 2 {
+                0 => dual.sub_agent(),
+                _ => Client::stateless(dual.address, Some(&dual.token)),
+            };
+            let small = thread::Builder::new().stack_size(256 * 1024);
+            let call = move || {
+                let result = client.sync(&format!("echo http {number}"));
+                assert!(
+                    result.text.starts_with(&format!("http {number}\n")),
+                    "{result:?}"
+                );
+            };
+            small.spawn(call).unwrap()
+        })
+        .collect();
+    let ids: Vec<u64> = (0..100)
+        .map(|number| {
+            let arguments =
+                json!({ "command": format!("echo stdio {number}"), "execution_mode": "sync" });
+            let params = json!({ "name": "sandboxed_shell", "arguments": arguments });
+            dual.ide.send("tools/call", &params)
+        })
+        .collect();
+    let mut early = Vec::new();
+    for (number, id) in ids.into_iter().enumerate() {
+        let found = early.iter().position(|(answered, _)| *answered == id);
+        let answer = match found {
+            Some(position) => early.swap_remove(position).1,
+            None => dual.ide.answer_keeping(id, &mut early),
+        };
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with(&format!("stdio {number}\n")), "{answer}");
+    }
+    for agent in agents {
+        agent.join().unwrap();
+    }
+}

@@ -1,13 +1,16 @@
-// The server as the second TypeScript SDK sees it, in both lifecycles.
+// The server as the second TypeScript SDK sees it, in both lifecycles: by a command, or by a URL.
 import assert from "node:assert/strict";
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const [server, project] = process.argv.slice(2);
 const text = (result) => result.content[0].text;
 for (const options of [{}, { versionNegotiation: { mode: "auto" } }]) {
   const client = new Client({ name: "clients", version: "1" }, { capabilities: {}, ...options });
-  await client.connect(new StdioClientTransport({ command: server, args: ["--sandbox-scope", project] }));
+  const transport = project
+    ? new StdioClientTransport({ command: server, args: ["--sandbox-scope", project] })
+    : new StreamableHTTPClientTransport(new URL(server));
+  await client.connect(transport);
   const names = (await client.listTools()).tools.map((tool) => tool.name);
   assert(names.includes("greet"), names.join());
   assert.match(text(await client.callTool({ name: "greet", arguments: { who: "world" } })), /^hello world\n/);

@@ -1,19 +1,26 @@
-"""The server as the Python SDK sees it, in both lifecycles."""
+"""The server as the Python SDK sees it, in both lifecycles: by a command, or by a URL."""
 
 import asyncio
 import sys
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 
 def text(result):
     return result.content[0].text
 
 
-async def use(mode, server, project):
-    parameters = StdioServerParameters(command=server, args=["--sandbox-scope", project])
-    async with Client(stdio_client(parameters), mode=mode) as client:
+def transport(arguments):
+    if len(arguments) == 1:
+        return streamable_http_client(arguments[0])
+    server, project = arguments
+    return stdio_client(StdioServerParameters(command=server, args=["--sandbox-scope", project]))
+
+
+async def use(mode, arguments):
+    async with Client(transport(arguments), mode=mode) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert "greet" in names and "sandboxed_shell" in names, names
 
@@ -47,9 +54,8 @@ async def use(mode, server, project):
 
 
 async def main():
-    server, project = sys.argv[1:]
     for mode in ["legacy", "auto", "2026-07-28"]:
-        await use(mode, server, project)
+        await use(mode, sys.argv[1:])
 
 
 asyncio.run(main())

@@ -1,17 +1,21 @@
-// The server as the first TypeScript SDK sees it.
+// The server as the first TypeScript SDK sees it: by a command, or by a URL.
 import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { LoggingMessageNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
 const [server, project] = process.argv.slice(2);
+const transport = project
+  ? new StdioClientTransport({ command: server, args: ["--sandbox-scope", project] })
+  : new StreamableHTTPClientTransport(new URL(server));
 const client = new Client({ name: "clients", version: "1" }, { capabilities: {} });
 const faults = [];
 client.onerror = (error) => faults.push(error);
 const pushed = new Promise((resolve) =>
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message) => resolve(message.params)),
 );
-await client.connect(new StdioClientTransport({ command: server, args: ["--sandbox-scope", project] }));
+await client.connect(transport);
 const text = (result) => result.content[0].text;
 
 const names = (await client.listTools()).tools.map((tool) => tool.name);
@@ -38,5 +42,6 @@ await assert.rejects(client.callTool({ name: "no_such_tool", arguments: {} }), /
 // Progress of a background operation comes after its answer, which this SDK reports and drops.
 const unexpected = faults.filter((fault) => !/unknown token/.test(fault.message));
 assert.deepEqual(unexpected, []);
+if (!project) await transport.terminateSession();
 await client.close();
 console.log("ok: TypeScript SDK 1");

@@ -15,7 +15,7 @@ fn a_signal_under_load_answers_every_call_and_leaves_nothing() {
     let streams: Vec<_> = clients
         .iter()
         .filter(|it| it.session.is_some())
-        .map(|it| it.stream())
+        .map(ahma_tests::http::Client::stream)
         .collect();
     let calls: Vec<_> = clients
         .iter()

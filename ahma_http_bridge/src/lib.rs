@@ -30,6 +30,7 @@ mod bind;
 mod config;
 mod echo;
 mod guard;
+mod handshake;
 mod lists;
 mod mcp;
 mod messages;

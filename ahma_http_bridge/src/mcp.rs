@@ -19,14 +19,14 @@ use tokio::time::timeout;
 
 use crate::admission::Rate;
 use crate::echo::{Direction, Echo};
+use crate::handshake::{self, SESSION_ID};
 use crate::messages::{Understood, understand};
 use crate::negotiation::{self, Form};
 use crate::problem::Problem;
 use crate::router::Bridge;
-use crate::sessions::{Session, Sessions, TOO_MANY};
+use crate::sessions::{Session, Sessions};
 
 const METHODS: &str = "GET, POST, DELETE";
-const SESSION_ID: &str = "mcp-session-id";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
 
@@ -123,6 +123,10 @@ async fn post(
     if let Some(echo) = &bridge.echo {
         echo.show(Direction::FromClient, &content);
     }
+    if let Some(message) = handshake::beginning(&parts.headers, &content) {
+        let begun = handshake::begin(&bridge.sessions, message, parts, form).await?;
+        return Ok(echoed(bridge, begun));
+    }
     negotiation::accept_both(&mut parts.headers);
     let request = Request::from_parts(parts, Full::new(content.clone()));
     let response = understandable((bridge.protocol)(request).await, &content).await?;
@@ -214,13 +218,6 @@ async fn understandable(response: SdkResponse, content: &Bytes) -> Result<Respon
             let why = "this protocol version has no sessions; only POST is taken";
             Problem::new(status, why).allowing("POST")
         }
-        StatusCode::INTERNAL_SERVER_ERROR if said.contains(TOO_MANY) => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            format!(
-                "{TOO_MANY}; end one with DELETE, wait until unused ones end, or ask the operator to raise --max-sessions"
-            ),
-        )
-        .retry_after(30),
         _ => Problem::new(status, said),
     })
 }

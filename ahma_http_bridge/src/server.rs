@@ -19,10 +19,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{BridgeConfig, Limits};
+use crate::handshake;
 use crate::mcp;
 use crate::patience::Patient;
 use crate::router::{Bridge, router};
-use crate::sessions::{self, Sessions};
+use crate::sessions::{self, SessionLife, Sessions};
 
 /// How often an open stream that says nothing shows that it is open.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -44,12 +45,12 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves with a handler for each session and for each request that belongs to none. It accepts when this
-    /// returns.
+    /// Serves with a handler for each session, of which it is told, and for each request that belongs to none. It
+    /// accepts when this returns.
     pub fn start<H>(
         listener: std::net::TcpListener,
         config: BridgeConfig,
-        handler: impl Fn() -> H + Send + Sync + 'static,
+        handler: impl Fn(Option<&SessionLife>) -> H + Send + Sync + 'static,
     ) -> io::Result<Self>
     where
         H: ServerHandler + Send + 'static,
@@ -57,7 +58,10 @@ impl HttpServer {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let sessions = Arc::new(Sessions::new(config.limits.clone()));
+        let handler = Arc::new(handler);
+        let of_sessions = Arc::clone(&handler);
+        let serve = handshake::serving(move |life| of_sessions(Some(life)));
+        let sessions = Arc::new(Sessions::new(config.limits.clone(), serve));
         let ending = CancellationToken::new();
         let mut sdk = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(SIGN_OF_LIFE))
@@ -67,7 +71,8 @@ impl HttpServer {
             .disable_allowed_hosts()
             .with_cancellation_token(ending.clone());
         sdk.max_request_body_bytes = config.limits.body;
-        let service = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), sdk);
+        let service =
+            StreamableHttpService::new(move || Ok(handler(None)), Arc::clone(&sessions), sdk);
         let origins = config.origins.clone();
         let limits = config.limits.clone();
         let protocol = mcp::protocol(service);
@@ -174,10 +179,10 @@ impl Accepting {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_patience);
-        let connection = http.serve_connection(TokioIo::new(stream), service);
+        // In a box, because what is handed to a task is kept twice.
+        let mut connection = Box::pin(http.serve_connection(TokioIo::new(stream), service));
         let closing = self.closing.clone();
         self.connections.spawn(async move {
-            tokio::pin!(connection);
             let served = tokio::select! {
                 served = connection.as_mut() => served,
                 () = closing.cancelled() => {

@@ -73,7 +73,7 @@ impl Prepared {
             echo: self.echo,
             health: Arc::new(move || health(&told)),
         };
-        let handler = move || AhmaService::new(Arc::clone(&served));
+        let handler = move |_: Option<&_>| AhmaService::new(Arc::clone(&served));
         let server = HttpServer::start(self.listener, config, handler)?;
         let _ = state.serving.http.set(HttpServing {
             address: server.address(),

@@ -21,9 +21,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 pub use self::life::{SessionLease, SessionLife};
 use self::outbox::Messages;
 pub(crate) use self::session::Session;
-use self::transport::SessionTransport;
+pub(crate) use self::transport::SessionTransport;
 use crate::admission::Rate;
 use crate::config::Limits;
+use crate::handshake::ServeSession;
 
 /// Sessions are not looked at more often than this to see whether they are still used.
 const SHORTEST_LOOK: Duration = Duration::from_millis(20);
@@ -32,10 +33,10 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(20);
 const SOON: Duration = Duration::from_millis(100);
 
 /// Why a session cannot do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(crate) enum SessionFault {
     /// There are as many as there may be.
-    #[error("{TOO_MANY}")]
+    #[error("there are too many sessions")]
     TooMany,
     #[error("there is no such session")]
     Unknown,
@@ -43,22 +44,21 @@ pub(crate) enum SessionFault {
     Ended,
 }
 
-/// The SDK passes on no more than the text of a fault.
-pub(crate) const TOO_MANY: &str = "there are too many sessions";
-
 /// Every session that is open.
 pub(crate) struct Sessions {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
     limits: Limits,
+    serve: ServeSession,
     /// Wakes who ends what nobody uses.
     opened: Notify,
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, serve: ServeSession) -> Self {
         Sessions {
             open: Mutex::default(),
             limits,
+            serve,
             opened: Notify::new(),
         }
     }
@@ -109,7 +109,21 @@ impl Sessions {
         }
     }
 
-    fn remove(&self, id: &SessionId) {
+    /// Begins a session with its first message; its name, and the answer. One that is refused ends at once.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(SessionId, ServerJsonRpcMessage), SessionFault> {
+        let (id, transport) = self.create_session().await?;
+        (self.serve)(Arc::clone(self), transport);
+        let answer = self.initialize_session(&id, message).await;
+        if !matches!(answer, Ok(ServerJsonRpcMessage::Response(_))) {
+            self.remove(&id);
+        }
+        Ok((id, answer?))
+    }
+
+    pub(crate) fn remove(&self, id: &str) {
         let gone = self.open().remove(id);
         if let Some(session) = gone {
             session.end();

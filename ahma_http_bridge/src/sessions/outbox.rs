@@ -26,6 +26,8 @@ const COME_BACK: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Outbox {
     number: u64,
+    /// Nothing is kept of it once it was read to its end.
+    is_forgetful: bool,
     state: Mutex<State>,
 }
 
@@ -82,7 +84,16 @@ impl Outbox {
     pub(crate) fn new(number: u64) -> Self {
         Outbox {
             number,
+            is_forgetful: false,
             state: Mutex::default(),
+        }
+    }
+
+    /// One whose messages need not be fetched again by a client that has them, or had them on their way.
+    pub(crate) fn forgetful(number: u64) -> Self {
+        Outbox {
+            is_forgetful: true,
+            ..Outbox::new(number)
         }
     }
 
@@ -126,14 +137,23 @@ impl Outbox {
         self.number
     }
 
-    /// Reads what was not handed out yet, after `after` also what was. A client that knows how begins with where
-    /// to come back to.
-    pub(crate) fn read(self: &Arc<Self>, after: Option<u64>, is_primed: bool) -> Messages {
+    /// Reads what was not handed out yet. A client that knows how begins with where to come back to.
+    pub(crate) fn read(self: &Arc<Self>, is_primed: bool) -> Messages {
+        self.read_from(None, is_primed)
+    }
+
+    /// Reads what comes after a message, also what was handed out; everything when no message had come.
+    pub(crate) fn read_again(self: &Arc<Self>, after: Option<u64>) -> Messages {
+        let first = after.map_or(0, |after| after.saturating_add(1));
+        self.read_from(Some(first), false)
+    }
+
+    fn read_from(self: &Arc<Self>, first: Option<u64>, is_primed: bool) -> Messages {
         let mut state = self.state();
         let name = state.next_reader;
         state.next_reader += 1;
         state.readers.push(Reader { name, waker: None });
-        let first = after.map_or(state.handed_out, |after| after.saturating_add(1));
+        let first = first.unwrap_or(state.handed_out);
         let beginning = is_primed.then(|| {
             let id = self.event_id(first.checked_sub(1));
             ServerSseMessage::priming(id, COME_BACK)
@@ -241,6 +261,9 @@ impl Stream for Messages {
             state.handed_out = state.next;
         }
         if state.is_finished {
+            if outbox.is_forgetful && is_newest {
+                state.messages = VecDeque::new();
+            }
             return Poll::Ready(None);
         }
         let name = this.name;
@@ -303,9 +326,9 @@ mod tests {
     fn a_message_is_handed_out_once_and_to_the_newest_reader() {
         let outbox = Arc::new(Outbox::new(1));
         outbox.put(news("a"));
-        let mut one = outbox.read(None, false);
+        let mut one = outbox.read(false);
         assert_eq!(ready(&mut one).0, ["a"]);
-        let mut two = outbox.read(None, false);
+        let mut two = outbox.read(false);
         outbox.put(news("b"));
         assert_eq!(
             ready(&mut one),
@@ -324,16 +347,21 @@ mod tests {
         for text in ["a", "b", "c"] {
             outbox.put(news(text));
         }
-        drop(outbox.read(None, false).next().now_or_never());
+        drop(outbox.read(false).next().now_or_never());
         let (stream, after) = parse_event_id("3-0").unwrap();
         assert_eq!((stream, after), (3, Some(0)));
-        assert_eq!(ready(&mut outbox.read(after, false)).0, ["b", "c"]);
+        assert_eq!(ready(&mut outbox.read_again(after)).0, ["b", "c"]);
         assert_eq!(
-            ready(&mut outbox.read(after, false)).0,
+            ready(&mut outbox.read_again(after)).0,
             ["b", "c"],
             "and once more"
         );
-        assert_eq!(ready(&mut outbox.read(None, false)).0, Vec::<String>::new());
+        assert_eq!(ready(&mut outbox.read(false)).0, Vec::<String>::new());
+        assert_eq!(
+            ready(&mut outbox.read_again(None)).0,
+            ["a", "b", "c"],
+            "of whom nothing had come"
+        );
         assert_eq!(parse_event_id("3-"), Some((3, None)));
         assert_eq!(parse_event_id("x-1"), None);
     }
@@ -341,10 +369,10 @@ mod tests {
     #[test]
     fn a_client_can_be_told_where_to_come_back_to_before_anything_is_sent() {
         let outbox = Arc::new(Outbox::new(7));
-        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-"]);
+        assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-"]);
         outbox.put(news("a"));
-        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-", "a"]);
-        assert_eq!(ready(&mut outbox.read(None, true)).0, ["begin 7-0"]);
+        assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-", "a"]);
+        assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-0"]);
     }
 
     #[test]
@@ -355,7 +383,7 @@ mod tests {
             outbox.put(news(&number.to_string()));
         }
         outbox.finish();
-        let (found, has_ended) = ready(&mut outbox.read(None, false));
+        let (found, has_ended) = ready(&mut outbox.read(false));
         assert_eq!(found.first().map(String::as_str), Some("answer Number(5)"));
         assert_eq!(found.len(), MOST_NEWS, "{found:?}");
         assert_eq!(found.last().map(String::as_str), Some("999"));
@@ -364,9 +392,24 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_asked_for_again_is_not_kept_when_it_was_read_to_its_end() {
+        for (outbox, kept) in [(Outbox::new(1), 1), (Outbox::forgetful(1), 0)] {
+            let outbox = Arc::new(outbox);
+            outbox.put(answer(5));
+            outbox.finish();
+            let mut broken = outbox.read(false);
+            assert!(broken.next().now_or_never().is_some());
+            drop(broken);
+            assert_eq!(outbox.state().messages.len(), 1, "it was not written yet");
+            assert!(ready(&mut outbox.read_again(Some(0))).1);
+            assert_eq!(outbox.state().messages.len(), kept);
+        }
+    }
+
+    #[test]
     fn what_was_handed_out_is_remembered_for_a_while_only() {
         let outbox = Arc::new(Outbox::new(1));
-        let mut reader = outbox.read(None, false);
+        let mut reader = outbox.read(false);
         for number in 0..1000 {
             outbox.put(news(&number.to_string()));
             assert_eq!(ready(&mut reader).0, [number.to_string()]);

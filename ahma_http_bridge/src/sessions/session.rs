@@ -7,9 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, GetExtensions as _,
-    GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion, RequestId, ServerJsonRpcMessage,
-    ServerNotification, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
+    GetExtensions as _, GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
 use rmcp::transport::streamable_http_server::session::SessionId;
@@ -30,7 +30,8 @@ const MOST_RENAMED: usize = 64;
 
 pub(crate) struct Session {
     pub(super) life: SessionLife,
-    inbox: mpsc::Sender<ClientJsonRpcMessage>,
+    /// In boxes: a channel has room for many messages, and a message is large even when it says little.
+    inbox: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     routes: Mutex<Routes>,
     pub(crate) rate: Option<Rate>,
 }
@@ -63,7 +64,7 @@ impl Session {
     pub(super) fn new(
         id: SessionId,
         rate: Option<Rate>,
-    ) -> (Self, mpsc::Receiver<ClientJsonRpcMessage>) {
+    ) -> (Self, mpsc::Receiver<Box<ClientJsonRpcMessage>>) {
         let (inbox, messages) = mpsc::channel(INBOX);
         let session = Session {
             life: SessionLife::new(id),
@@ -96,7 +97,8 @@ impl Session {
             ClientJsonRpcMessage::Request(request) => {
                 let mut routes = self.routes();
                 let token = request.request.get_meta().get_progress_token();
-                let (inner, renamed) = routes.arrived(request.id.clone(), token);
+                let is_call = matches!(request.request, ClientRequest::CallToolRequest(_));
+                let (inner, renamed) = routes.arrived(request.id.clone(), token, is_call);
                 if let Some(token) = renamed {
                     request.request.get_meta_mut().set_progress_token(token);
                 }
@@ -104,7 +106,7 @@ impl Session {
                 request.request.extensions_mut().insert(self.life.clone());
                 let is_primed = routes.is_primed;
                 let in_work = routes.in_work.get(&inner);
-                in_work.map(|it| it.outbox.read(None, is_primed))
+                in_work.map(|it| it.outbox.read(is_primed))
             }
             _ => None,
         };
@@ -113,10 +115,8 @@ impl Session {
             let inner = inner.map(|id| self.routes().cancelled(id));
             for id in inner.unwrap_or_default() {
                 // The handler is gone when the session is.
-                let _ = self
-                    .inbox
-                    .send(cancelling(id, cancelled.reason.clone()))
-                    .await;
+                let cancelling = cancelling(id, cancelled.reason.clone());
+                let _ = self.inbox.send(Box::new(cancelling)).await;
             }
             return None;
         }
@@ -127,7 +127,7 @@ impl Session {
                 self.routes().is_ready = true;
             }
         }
-        let _ = self.inbox.send(message).await;
+        let _ = self.inbox.send(Box::new(message)).await;
         answers
     }
 
@@ -171,7 +171,7 @@ impl Session {
     /// What belongs to no request.
     pub(super) fn news(&self) -> Messages {
         let routes = self.routes();
-        routes.common.read(None, routes.is_primed)
+        routes.common.read(routes.is_primed)
     }
 
     /// The rest of a stream that broke.
@@ -181,7 +181,7 @@ impl Session {
         let in_work = routes.in_work.values().map(|it| &it.outbox);
         let mut known = in_work.chain(&routes.unread).chain([&routes.common]);
         let outbox = known.find(|outbox| outbox.number() == stream)?;
-        Some(outbox.read(after, false))
+        Some(outbox.read_again(after))
     }
 
     /// Requests that have no answer yet.
@@ -233,11 +233,17 @@ impl Routes {
         &mut self,
         outer: RequestId,
         token: Option<ProgressToken>,
+        is_call: bool,
     ) -> (i64, Option<ProgressToken>) {
         self.last_used = Instant::now();
         self.last_id += 1;
         self.last_stream += 1;
-        let outbox = Arc::new(Outbox::new(self.last_stream));
+        // A list can be asked for again; what a command did cannot.
+        let outbox = match is_call {
+            true => Outbox::new(self.last_stream),
+            false => Outbox::forgetful(self.last_stream),
+        };
+        let outbox = Arc::new(outbox);
         let is_taken = token
             .as_ref()
             .is_some_and(|it| self.tokens.contains_key(it));

@@ -8,19 +8,24 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use super::life::SessionLife;
 use super::session::Session;
 
 pub(crate) struct SessionTransport {
     session: Arc<Session>,
-    messages: mpsc::Receiver<ClientJsonRpcMessage>,
+    messages: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
 }
 
 impl SessionTransport {
     pub(super) fn new(
         session: Arc<Session>,
-        messages: mpsc::Receiver<ClientJsonRpcMessage>,
+        messages: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
     ) -> Self {
         SessionTransport { session, messages }
+    }
+
+    pub(crate) fn life(&self) -> &SessionLife {
+        &self.session.life
     }
 }
 
@@ -39,7 +44,7 @@ impl Transport<RoleServer> for SessionTransport {
         tokio::select! {
             biased;
             () = self.session.life.over().cancelled() => None,
-            message = self.messages.recv() => message,
+            message = self.messages.recv() => message.map(|message| *message),
         }
     }
 

@@ -66,7 +66,7 @@ impl Served {
         let of_handlers = Arc::clone(&seen);
         let server = {
             let _entered = runtime.enter();
-            HttpServer::start(listener, config, move || Handler::new(&of_handlers)).unwrap()
+            HttpServer::start(listener, config, move |_| Handler::new(&of_handlers)).unwrap()
         };
         Served {
             address: server.address(),

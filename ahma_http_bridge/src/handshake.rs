@@ -1,0 +1,143 @@
+//! How a session begins.
+//!
+//! The SDK can do this too, but keeps what the handshake needs for as long as the session lives, a third of the
+//! memory of one.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions as _, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
+};
+
+use crate::negotiation::{EVENTS, Form, JSON};
+use crate::problem::Problem;
+use crate::sessions::{SessionFault, SessionLife, SessionTransport, Sessions};
+
+pub(crate) const SESSION_ID: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+
+/// Serves a session that has just begun, until it ends.
+pub(crate) type ServeSession = Arc<dyn Fn(Arc<Sessions>, SessionTransport) + Send + Sync>;
+
+/// Serves each session with a handler of its own.
+pub(crate) fn serving<H>(
+    handler: impl Fn(&SessionLife) -> H + Send + Sync + 'static,
+) -> ServeSession
+where
+    H: ServerHandler + Send + 'static,
+{
+    Arc::new(move |sessions, transport| {
+        let life = transport.life().clone();
+        let handler = handler(&life);
+        tokio::spawn(async move {
+            // In a box that is gone when it is done: it is large.
+            let begun = Box::pin(rmcp::serve_server(handler, transport)).await;
+            match begun {
+                Ok(running) => drop(running.waiting().await),
+                Err(error) => tracing::debug!("a session did not begin: {error}"),
+            }
+            sessions.remove(life.id());
+        });
+    })
+}
+
+/// The message that begins a session of the older lifecycle, if this is one.
+pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJsonRpcMessage> {
+    // A look that costs nothing: whatever begins a session says so.
+    let is_likely = !headers.contains_key(SESSION_ID) && !is_newer(headers);
+    if !is_likely || !contains(content, b"\"initialize\"") {
+        return None;
+    }
+    let message: ClientJsonRpcMessage = serde_json::from_slice(content).ok()?;
+    let is_one = matches!(
+        &message,
+        ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_))
+    );
+    is_one.then_some(message)
+}
+
+fn is_newer(headers: &HeaderMap) -> bool {
+    let version = headers.get(VERSION).and_then(|it| it.to_str().ok());
+    version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+fn contains(content: &[u8], word: &[u8]) -> bool {
+    content.windows(word.len()).any(|it| it == word)
+}
+
+/// Begins a session and answers with its name.
+pub(crate) async fn begin(
+    sessions: &Arc<Sessions>,
+    mut message: ClientJsonRpcMessage,
+    parts: Parts,
+    form: Form,
+) -> Result<Response, Problem> {
+    if let ClientJsonRpcMessage::Request(request) = &mut message {
+        if let ClientRequest::InitializeRequest(initialize) = &request.request {
+            let asked = initialize.params.protocol_version.as_str();
+            agree(&parts.headers, asked, &request.id)?;
+        }
+        request.request.extensions_mut().insert(parts);
+    }
+    let (id, answer) = sessions.begin(message).await.map_err(refused)?;
+    let failed = || {
+        let why = "the session could not begin";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, why)
+    };
+    let content = serde_json::to_string(&answer).map_err(|_| failed())?;
+    let (kind, content) = match form {
+        Form::Events => (EVENTS, format!("data: {content}\n\n")),
+        Form::Json => (JSON, content),
+    };
+    let mut response = Response::new(Body::from(content));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let ServerJsonRpcMessage::Response(_) = answer {
+        let id = HeaderValue::from_str(&id).map_err(|_| failed())?;
+        headers.insert(SESSION_ID, id);
+    }
+    Ok(response)
+}
+
+/// A version in the header has to be that of the message.
+fn agree(headers: &HeaderMap, asked: &str, id: &RequestId) -> Result<(), Problem> {
+    let Some(named) = headers.get(VERSION) else {
+        return Ok(());
+    };
+    if named == asked {
+        return Ok(());
+    }
+    let why = format!(
+        "the header MCP-Protocol-Version says {}, but the message asks for {asked}",
+        String::from_utf8_lossy(named.as_bytes())
+    );
+    let error = ErrorData::invalid_request(why, None);
+    Err(Problem::of(
+        StatusCode::BAD_REQUEST,
+        Some(id.clone()),
+        error,
+    ))
+}
+
+fn refused(fault: SessionFault) -> Problem {
+    match fault {
+        SessionFault::TooMany => {
+            let why = format!(
+                "{fault}; end one with DELETE, wait until unused ones end, or ask the operator to raise --max-sessions"
+            );
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, why).retry_after(30)
+        }
+        SessionFault::Unknown | SessionFault::Ended => {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, fault.to_string())
+        }
+    }
+}

@@ -13,6 +13,7 @@
 mod client;
 mod memory;
 mod plain;
+mod plain_stdio;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,7 +32,7 @@ const STARTS: usize = 15;
 
 fn main() {
     if std::env::args().nth(1).as_deref() == Some(plain::ARGUMENT) {
-        return plain::serve();
+        return plain_stdio::serve();
     }
     let scope = tempfile::tempdir().unwrap();
     let tools = tempfile::tempdir().unwrap();

@@ -9,13 +9,14 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServiceExt as _};
+use rmcp::{ErrorData, RoleServer};
 use tokio::process::Command;
 
 /// What makes this program the plain server.
 pub(crate) const ARGUMENT: &str = "plain-server";
 
-struct Plain;
+#[derive(Clone)]
+pub(crate) struct Plain;
 
 impl ServerHandler for Plain {
     fn get_info(&self) -> ServerConfig {
@@ -48,15 +49,4 @@ impl ServerHandler for Plain {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
     }
-}
-
-pub(crate) fn serve() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let service = Plain.serve(rmcp::transport::stdio()).await.unwrap();
-        service.waiting().await.unwrap();
-    });
 }

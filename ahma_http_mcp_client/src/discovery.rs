@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use reqwest::Url;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use serde::Deserialize;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncReadExt as _;
 
 use crate::config::UrlEntry;
@@ -29,7 +29,12 @@ const LARGEST: u64 = 64 * 1024;
 struct State {
     url: String,
     pid: i32,
-    token_file: Option<PathBuf>,
+    project: Project,
+}
+
+#[derive(Debug, Deserialize)]
+struct Project {
+    root: PathBuf,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,77 +42,90 @@ struct Health {
     proof: Option<String>,
 }
 
-/// The server of the project that a directory belongs to: the nearest file, in it or above it. A token that the
-/// caller knows is used where the file names none.
+/// What a user has that a server must know of.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets {
+    /// Where programs of the user keep what lasts; tokens are below it.
+    pub state_directory: Option<PathBuf>,
+    /// A token that the user has chosen; it is tried before those.
+    pub token: Option<String>,
+}
+
+/// The server of the project that a directory belongs to: the nearest one, in it or above it, that proves to be the
+/// user's. Files that lead to no such server are passed over; the nearest of them is what is reported when there is no
+/// other.
 pub async fn find_server(
     directory: &Path,
-    known_token: Option<&str>,
+    secrets: &Secrets,
     patience: Duration,
 ) -> Result<UrlEntry, DiscoveryError> {
-    let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let Some((file, text)) = nearest(&directory).await? else {
-        return Err(DiscoveryError::None(directory));
-    };
-    let wrong = |what: String| DiscoveryError::Content {
-        file: file.clone(),
-        what,
-    };
-    let state: State = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if !is_alive(state.pid) {
-        let (file, pid) = (file.clone(), state.pid);
-        return Err(DiscoveryError::Stale { file, pid });
-    }
-    let url: Url = state
-        .url
-        .parse()
-        .map_err(|_| wrong("`url` is no URL".to_owned()))?;
-    let address = address(&url).ok_or_else(|| {
-        wrong("`url` has to lead to an address of this machine, over http".to_owned())
-    })?;
-    let token = match &state.token_file {
-        Some(path) => Some(read_token(path).await?),
-        None => known_token.map(str::to_owned),
-    };
-    let mut headers = std::collections::BTreeMap::new();
-    if let Some(token) = token {
-        prove(&url, address, &token, patience)
-            .await
-            .map_err(|what| DiscoveryError::Unproven {
-                file: file.clone(),
-                address,
-                what,
-            })?;
-        headers.insert("authorization".to_owned(), format!("Bearer {token}"));
-    }
-    Ok(UrlEntry::new(state.url, headers))
-}
-
-/// The nearest file at or above a directory, of the user's own.
-async fn nearest(directory: &Path) -> Result<Option<(PathBuf, String)>, DiscoveryError> {
+    let directory = tokio::fs::canonicalize(directory).await;
+    let directory = directory.map_err(DiscoveryError::Directory)?;
+    let mut nearest = None;
     for above in directory.ancestors() {
         let file = above.join(STATE_FILE);
-        match read_own(&file).await {
-            Ok(text) => return Ok(Some((file, text))),
-            Err(error) if is_absent(&error) => {}
-            Err(error) => return Err(DiscoveryError::Read { file, error }),
+        let Ok(text) = read_own(&file).await else {
+            continue;
+        };
+        match server_of(above, &file, &text, secrets, patience).await {
+            Ok(entry) => return Ok(entry),
+            Err(error) => nearest = nearest.or(Some(error)),
         }
     }
-    Ok(None)
+    Err(nearest.unwrap_or(DiscoveryError::None(directory)))
 }
 
-fn is_absent(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
-    )
-}
-
-async fn read_token(path: &Path) -> Result<String, DiscoveryError> {
-    let text = read_own(path).await.map_err(|error| DiscoveryError::Read {
-        file: path.to_owned(),
-        error,
+async fn server_of(
+    root: &Path,
+    file: &Path,
+    text: &str,
+    secrets: &Secrets,
+    patience: Duration,
+) -> Result<UrlEntry, DiscoveryError> {
+    let wrong = |what: &str| DiscoveryError::Content {
+        file: file.to_owned(),
+        what: what.to_owned(),
+    };
+    let state: State = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    if state.project.root != root {
+        return Err(wrong(
+            "`project.root` is not the directory that the file is in",
+        ));
+    }
+    if !is_alive(state.pid) {
+        let (file, pid) = (file.to_owned(), state.pid);
+        return Err(DiscoveryError::Stale { file, pid });
+    }
+    let url: Url = state.url.parse().map_err(|_| wrong("`url` is no URL"))?;
+    let address = address(&url)
+        .ok_or_else(|| wrong("`url` has to lead to an address of this machine, over http"))?;
+    // Not what the file names: whoever wrote it could name a file of their own.
+    let token = match (&secrets.token, &secrets.state_directory) {
+        (Some(token), _) => Some(token.clone()),
+        (None, Some(state)) => read_own(&token_file(state, root)).await.ok(),
+        (None, None) => None,
+    };
+    let Some(token) = token.map(|token| token.trim().to_owned()) else {
+        return Err(DiscoveryError::NoToken {
+            file: file.to_owned(),
+            url: state.url,
+        });
+    };
+    let proven = prove(&url, address, &token, patience).await;
+    proven.map_err(|what| DiscoveryError::Unproven {
+        file: file.to_owned(),
+        address,
+        what,
     })?;
-    Ok(text.trim().to_owned())
+    let headers = [("authorization".to_owned(), format!("Bearer {token}"))];
+    Ok(UrlEntry::new(state.url, headers.into()))
+}
+
+/// The file with the token of a project, by the rule of the server.
+fn token_file(state: &Path, root: &Path) -> PathBuf {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let name: String = digest[..16].iter().map(|it| format!("{it:02x}")).collect();
+    state.join("ahma_mcp/http-tokens").join(name)
 }
 
 /// Reads a file of the user, and no one else's.
@@ -134,7 +152,10 @@ fn address(url: &Url) -> Option<SocketAddr> {
         return None;
     }
     let host = url.host_str()?.trim_matches(['[', ']']);
-    Some(SocketAddr::new(host.parse::<IpAddr>().ok()?, url.port()?))
+    Some(SocketAddr::new(
+        host.parse::<IpAddr>().ok()?,
+        url.port_or_known_default()?,
+    ))
 }
 
 /// Has a server prove that it knows the token.
@@ -149,9 +170,19 @@ async fn prove(
     let client = http::client(url).map_err(|error| error.to_string())?;
     let asked = client.get(health).timeout(patience).send().await;
     // The request, with its address, is named by who calls.
-    let answer = asked.map_err(|error| error.without_url().to_string())?;
-    let text = answer.bytes().await;
-    let text = text.map_err(|error| error.without_url().to_string())?;
+    let mut answer = asked.map_err(|error| match error.is_connect() {
+        true => "nothing answers there".to_owned(),
+        false => error.without_url().to_string(),
+    })?;
+    if matches!(answer.status().as_u16(), 429 | 503) {
+        return Err("it is too busy to answer; try again".to_owned());
+    }
+    let mut text = Vec::new();
+    while let Ok(Some(piece)) = answer.chunk().await
+        && text.len() < LARGEST as usize
+    {
+        text.extend_from_slice(&piece);
+    }
     let health: Result<Health, _> = serde_json::from_slice(&text);
     let proof = health.ok().and_then(|health| health.proof);
     let proof = proof.and_then(|proof| bytes(&proof));
@@ -181,16 +212,24 @@ mod tests {
         let here = SocketAddr::from(([127, 0, 0, 1], 4242));
         assert_eq!(address("http://127.0.0.1:4242/mcp"), Some(here));
         assert!(address("http://[::1]:4242/mcp").is_some());
+        assert!(address("http://127.0.0.1/mcp").is_some_and(|it| it.port() == 80));
         for text in [
             "https://127.0.0.1:4242/mcp",
             "http://localhost:4242/mcp",
             "http://evil.example:4242/mcp",
             "http://10.0.0.1:4242/mcp",
-            "http://127.0.0.1/mcp",
             "file:///etc/passwd",
         ] {
             assert_eq!(address(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn the_token_of_a_project_is_where_servers_put_it() {
+        // printf /p | sha256sum | head -c 32
+        let file = token_file(Path::new("/state"), Path::new("/p"));
+        let name = "00d74baf14ea415c6164614838c91f83";
+        assert_eq!(file, Path::new("/state/ahma_mcp/http-tokens").join(name));
     }
 
     #[test]

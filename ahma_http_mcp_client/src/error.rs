@@ -119,13 +119,20 @@ pub enum DiscoveryError {
          hint: start one there with `ahma_mcp --mode http`, or name one: --url URL, or -- COMMAND", .0.display()
     )]
     None(PathBuf),
-    /// Its file cannot be read.
-    #[error("{} cannot be read: {error}", .file.display())]
-    Read {
+    /// There is no such directory.
+    #[error("the current directory cannot be used: {0}")]
+    Directory(io::Error),
+    /// There is nothing that it could prove to know.
+    #[error(
+        "{} names a server, but no token of it is known\n\
+         hint: it was started with a token of its own, or without one; give the token with AHMA_HTTP_TOKEN, or connect \
+         with --url {url}", .file.display()
+    )]
+    NoToken {
         /// Which file.
         file: PathBuf,
-        /// Why.
-        error: io::Error,
+        /// Where.
+        url: String,
     },
     /// Its file is not what it should be.
     #[error("{}: {what}", .file.display())]

@@ -21,6 +21,6 @@ mod http;
 
 pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};
 pub use connection::Connection;
-pub use discovery::find_server;
+pub use discovery::{Secrets, find_server};
 pub use error::{ConfigError, ConnectError, DiscoveryError};
 pub use rmcp::model::Tool;

@@ -6,12 +6,12 @@ mod args;
 mod text;
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use ahma_http_mcp_client::{
-    CommandEntry, Connection, McpConfig, ServerEntry, Tool, UrlEntry, find_server,
+    CommandEntry, Connection, McpConfig, Secrets, ServerEntry, Tool, UrlEntry, find_server,
 };
 use clap::Parser as _;
 use serde_json::json;
@@ -65,10 +65,25 @@ async fn entry(args: &Args, patience: Duration) -> Result<ServerEntry, (u8, Stri
             cwd: None,
         }));
     }
-    let token = std::env::var("AHMA_HTTP_TOKEN").ok();
-    let found = find_server(Path::new("."), token.as_deref(), patience).await;
+    let found = find_server(Path::new("."), &secrets(), patience).await;
     let found = found.map_err(|error| (EXIT_NO_CONNECTION, error.to_string()));
     Ok(ServerEntry::Url(found?))
+}
+
+/// What the user has that the server of a project must know of.
+fn secrets() -> Secrets {
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let usual = if cfg!(target_os = "macos") {
+        "Library/Application Support"
+    } else {
+        ".local/state"
+    };
+    let named = path("XDG_STATE_HOME").filter(|state| state.is_absolute());
+    let token = std::env::var("AHMA_HTTP_TOKEN").ok();
+    Secrets {
+        state_directory: named.or_else(|| Some(path("HOME")?.join(usual))),
+        token: token.filter(|token| !token.is_empty()),
+    }
 }
 
 async fn listed(entry: &ServerEntry, patience: Duration) -> Result<Vec<Tool>, String> {

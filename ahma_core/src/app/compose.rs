@@ -46,13 +46,14 @@ pub(super) fn run(args: &Args) -> ExitCode {
 
 fn live(args: &Args) -> Result<(), Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    // Before the settings, which count them.
+    allow_many_descriptors();
     let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
     let settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     let mut logging = Logging::start(&settings.log);
     tracing::debug!(?settings, "starting");
 
-    allow_many_descriptors();
     protect_this_process()?;
     // One thread: what runs at the same time are commands, and handing a call from thread to thread takes
     // longer than anything it does. What takes long is done beside it.

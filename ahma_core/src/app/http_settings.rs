@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ahma_http_bridge::{Limits, Origin, OriginError, RateLimit, Token, TokenError};
+use rustix::process::{Resource, getrlimit};
+use sha2::{Digest as _, Sha256};
 
 use super::args::Args;
 use super::log_settings::in_reach;
@@ -68,6 +70,7 @@ impl HttpSettings {
     pub(super) fn resolve(
         args: &Args,
         environment: &BTreeMap<OsString, OsString>,
+        scope: &Path,
         readable: &[PathBuf],
     ) -> Result<Self, HttpSettingsError> {
         let origins = args.allow_origin.iter();
@@ -75,7 +78,7 @@ impl HttpSettings {
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
-            token: token(args, environment, readable)?,
+            token: token(args, environment, scope, readable)?,
             origins: origins
                 .map(|it| Origin::new(it))
                 .collect::<Result<_, _>>()?,
@@ -83,11 +86,19 @@ impl HttpSettings {
                 sessions,
                 idle: Duration::from_secs(u64::from(args.session_idle_minutes) * 60),
                 rate: RateLimit::of(args.rate_limit, args.rate_burst),
-                connections: 2 * sessions + OTHER_CONNECTIONS,
+                connections: (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2),
                 ..Limits::default()
             },
         })
     }
+}
+
+/// How many files this process may open; commands need some of them.
+fn descriptors() -> usize {
+    let most = getrlimit(Resource::Nofile).current;
+    most.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    })
 }
 
 fn host(text: &str) -> Result<IpAddr, HttpSettingsError> {
@@ -102,10 +113,12 @@ fn host(text: &str) -> Result<IpAddr, HttpSettingsError> {
 fn token(
     args: &Args,
     environment: &BTreeMap<OsString, OsString>,
+    scope: &Path,
     readable: &[PathBuf],
 ) -> Result<TokenSetting, HttpSettingsError> {
     let variable = environment.get(OsStr::new("AHMA_HTTP_TOKEN"));
     let variable = variable.map(|value| value.to_string_lossy().into_owned());
+    let variable = variable.filter(|value| !value.is_empty());
     let (place, asked) = match (&args.http_token, variable) {
         (Some(flag), _) => ("--http-token", flag.clone()),
         (None, Some(variable)) => ("AHMA_HTTP_TOKEN", variable),
@@ -116,7 +129,7 @@ fn token(
         "auto" => {
             let directory = state_directory(environment);
             let directory = directory.ok_or(HttpSettingsError::NoStateDirectory)?;
-            let file = directory.join("http-token");
+            let file = token_file(&directory, scope);
             if in_reach(&file, readable) {
                 return Err(HttpSettingsError::TokenInReach(file));
             }
@@ -128,6 +141,14 @@ fn token(
             Ok(TokenSetting::Given(token))
         }
     }
+}
+
+/// The file with the token of a project. Each has its own: a token that gets into the wrong hands, of a program that took the
+/// port of a server that is gone, opens nothing else. Clients find it by the same rule.
+fn token_file(directory: &Path, scope: &Path) -> PathBuf {
+    let digest = Sha256::digest(scope.as_os_str().as_encoded_bytes());
+    let name: String = digest[..16].iter().map(|it| format!("{it:02x}")).collect();
+    directory.join("http-tokens").join(name)
 }
 
 /// Where programs of the user keep what should last.
@@ -162,7 +183,7 @@ mod tests {
         let variables = variables.iter();
         let environment = variables.map(|(name, value)| (name.into(), value.into()));
         let readable: Vec<PathBuf> = readable.iter().map(PathBuf::from).collect();
-        HttpSettings::resolve(&args, &environment.collect(), &readable)
+        HttpSettings::resolve(&args, &environment.collect(), Path::new("/p"), &readable)
     }
 
     #[test]
@@ -181,11 +202,13 @@ mod tests {
         );
         assert_eq!(token(&[], &[("AHMA_HTTP_TOKEN", SECRET)]), given);
         assert_eq!(token(&["--http-token", "off"], &[]), TokenSetting::Off);
-        let usual = PathBuf::from(home).join(".local/state/ahma_mcp/http-token");
+        // printf /p | sha256sum | head -c 32
+        let name = "ahma_mcp/http-tokens/00d74baf14ea415c6164614838c91f83";
+        let usual = PathBuf::from(home).join(".local/state").join(name);
         if cfg!(target_os = "linux") {
             assert_eq!(token(&[], &[]), TokenSetting::File(usual));
         }
-        let named = PathBuf::from(home).join("state/ahma_mcp/http-token");
+        let named = PathBuf::from(home).join("state").join(name);
         let state = format!("{home}/state");
         assert_eq!(
             token(&[], &[("XDG_STATE_HOME", &state)]),

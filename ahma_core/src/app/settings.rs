@@ -95,15 +95,15 @@ impl Settings {
             tools,
             always_sync: args.sync,
             no_shell: args.no_shell,
-            scope,
             mode: args.mode,
             http: match args.mode {
                 Mode::Http | Mode::Dual => {
                     let readable: Vec<PathBuf> = writable.iter().chain(&read).cloned().collect();
-                    Some(HttpSettings::resolve(args, environment, &readable)?)
+                    Some(HttpSettings::resolve(args, environment, &scope, &readable)?)
                 }
                 Mode::Stdio | Mode::ListTools => None,
             },
+            scope,
             read,
             write,
             network: network(args.network, variable("AHMA_NETWORK"))?,

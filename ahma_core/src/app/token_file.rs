@@ -1,4 +1,4 @@
-//! The file with the user's token: made once, and read by nobody else.
+//! The file with the token of a project: made once, and read by nobody but its user.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -15,6 +15,13 @@ fn serve(project: &Workspace, arguments: &[&str]) -> HttpProcess {
     HttpProcess::start(&server(), arguments, project.path())
 }
 
+/// Lists as the user that a server belongs to.
+fn found(served: &HttpProcess, project: &Workspace, variables: &[(&str, &str)]) -> Finished {
+    let state = served.home().join("state");
+    let own = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    project.run_with(AHMA_LIST_TOOLS, &[], &[&own, variables].concat())
+}
+
 fn lists_own_tools(finished: &Finished) {
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     let text = &finished.stdout;
@@ -51,7 +58,8 @@ fn a_proxy_is_not_asked_for_what_is_on_this_machine() {
 fn the_server_of_a_project_is_found_from_any_directory_in_it() {
     let project = project();
     project.make_directory("a/b");
-    let _served = serve(&project, &[]);
+    let served = serve(&project, &[]);
+    let state = served.home().join("state");
     for directory in [".", "a/b"] {
         let arguments = [
             "-c",
@@ -60,7 +68,8 @@ fn the_server_of_a_project_is_found_from_any_directory_in_it() {
             directory,
             AHMA_LIST_TOOLS,
         ];
-        lists_own_tools(&project.run("sh", &arguments));
+        let environment = [("XDG_STATE_HOME", state.to_str().unwrap())];
+        lists_own_tools(&project.run_with("sh", &arguments, &environment));
     }
 }
 
@@ -68,22 +77,27 @@ fn the_server_of_a_project_is_found_from_any_directory_in_it() {
 fn a_token_that_no_file_holds_is_taken_from_the_variable() {
     let project = project();
     let token = "0123456789abcdef";
-    let _served = serve(&project, &["--http-token", token]);
-    let with = project.run_with(AHMA_LIST_TOOLS, &[], &[("AHMA_HTTP_TOKEN", token)]);
-    lists_own_tools(&with);
-    let without = list(&project, &[]);
+    let served = serve(&project, &["--http-token", token]);
+    lists_own_tools(&found(&served, &project, &[("AHMA_HTTP_TOKEN", token)]));
+    let without = found(&served, &project, &[]);
     assert_eq!(without.code, 1, "{}", without.stdout);
     let said = without.stderr;
-    assert!(
-        said.contains("/mcp cannot be used: it wants a token"),
-        "{said}"
-    );
+    assert!(said.contains("no token of it is known"), "{said}");
+    assert!(said.contains("AHMA_HTTP_TOKEN"), "{said}");
     let wrong = [("AHMA_HTTP_TOKEN", "fedcba9876543210")];
-    let wrong = project.run_with(AHMA_LIST_TOOLS, &[], &wrong);
+    let wrong = found(&served, &project, &wrong);
     assert_eq!(wrong.code, 1, "{}", wrong.stdout);
     let said = wrong.stderr;
     assert!(
         said.contains("cannot prove that it knows the token"),
+        "{said}"
+    );
+    let url = format!("http://{}/mcp", served.address);
+    let unknown = list(&project, &["--url", &url]);
+    assert_eq!(unknown.code, 1, "{}", unknown.stdout);
+    let said = unknown.stderr;
+    assert!(
+        said.contains("/mcp cannot be used: it wants a token"),
         "{said}"
     );
 }
@@ -100,26 +114,27 @@ fn a_project_without_a_server_says_how_to_start_one() {
     );
 
     let mut served = serve(&project, &[]);
-    let left = fs::read_to_string(project.path().join(STATE)).unwrap();
     served.signal("KILL");
     served.wait();
-    project.write(STATE, left);
     let stale = list(&project, &[]);
     assert_eq!(stale.code, 1);
     assert!(stale.stderr.contains("is left over"), "{}", stale.stderr);
+}
+
+fn state_of(project: &Workspace) -> Value {
+    let text = fs::read_to_string(project.path().join(STATE)).unwrap();
+    serde_json::from_str(&text).unwrap()
 }
 
 #[test]
 fn a_server_that_does_not_know_the_token_is_not_shown_it() {
     let project = project();
     let served = serve(&project, &[]);
-    let text = fs::read_to_string(project.path().join(STATE)).unwrap();
-    let mut state: Value = serde_json::from_str(&text).unwrap();
+    let mut state = state_of(&project);
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap();
     state["url"] = json!(format!("http://{address}/mcp"));
-    let elsewhere = Workspace::new();
-    elsewhere.write(STATE, state.to_string());
+    project.write(STATE, state.to_string());
     // What it is sent, it passes on to the real server, and so answers with a proof: that of another address.
     let real = served.address;
     let relay = std::thread::spawn(move || {
@@ -138,7 +153,7 @@ fn a_server_that_does_not_know_the_token_is_not_shown_it() {
         stream.write_all(&answer).unwrap();
         asked
     });
-    let finished = list(&elsewhere, &[]);
+    let finished = found(&served, &project, &[]);
     assert_eq!(finished.code, 1, "{}", finished.stdout);
     let said = finished.stderr;
     assert!(
@@ -148,6 +163,63 @@ fn a_server_that_does_not_know_the_token_is_not_shown_it() {
     let asked = relay.join().unwrap();
     assert!(asked.starts_with("GET /health?challenge="), "{asked}");
     assert!(!asked.contains(served.token.as_deref().unwrap()), "{asked}");
+}
+
+#[test]
+fn files_that_a_command_has_put_below_do_not_hide_the_server() {
+    let project = project();
+    let served = serve(&project, &[]);
+    let real = state_of(&project);
+    let below = project.path().canonicalize().unwrap().join("below");
+    let forged = |change: &dyn Fn(&mut Value)| {
+        let mut state = real.clone();
+        state["project"]["root"] = json!(below);
+        change(&mut state);
+        project.write(&format!("below/{STATE}"), state.to_string());
+        let state = served.home().join("state");
+        let arguments = ["-c", "cd below && exec \"$1\"", "sh", AHMA_LIST_TOOLS];
+        let environment = [("XDG_STATE_HOME", state.to_str().unwrap())];
+        lists_own_tools(&project.run_with("sh", &arguments, &environment));
+    };
+    let impostor = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", impostor.local_addr().unwrap());
+    let token = project.write("below/token", "0123456789abcdef");
+    forged(&|state| state["url"] = json!(url));
+    forged(&|state| {
+        state["url"] = json!(url);
+        state["token_file"] = json!(token);
+    });
+    forged(&|state| state["token_file"] = Value::Null);
+    forged(&|state| state["project"]["root"] = real["project"]["root"].clone());
+    forged(&|state| state["pid"] = json!(i32::MAX));
+    impostor.set_nonblocking(true).unwrap();
+    assert!(impostor.accept().is_err(), "nobody has asked it anything");
+}
+
+#[test]
+fn an_answer_without_end_is_not_read_to_its_end() {
+    use std::io::Write as _;
+    let project = project();
+    let served = serve(&project, &[]);
+    let mut state = state_of(&project);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    state["url"] = json!(format!("http://{}/mcp", other.local_addr().unwrap()));
+    project.write(STATE, state.to_string());
+    let flooding = std::thread::spawn(move || {
+        let (mut stream, _) = other.accept().unwrap();
+        let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+        stream.write_all(head).unwrap();
+        let piece = [b' '; 65536];
+        let mut sent = 0;
+        // Until it is closed.
+        while sent < 1 << 30 && stream.write_all(&piece).is_ok() {
+            sent += piece.len();
+        }
+        sent
+    });
+    assert_eq!(found(&served, &project, &[]).code, 1);
+    let sent = flooding.join().unwrap();
+    assert!(sent < 50_000_000, "{sent}");
 }
 
 #[test]
@@ -174,7 +246,8 @@ fn a_file_that_leads_elsewhere_is_refused() {
         "https://127.0.0.1:4242/mcp",
         "x",
     ] {
-        let state = json!({ "url": url, "pid": std::process::id(), "token_file": null });
+        let root = project.path().canonicalize().unwrap();
+        let state = json!({ "url": url, "pid": std::process::id(), "project": { "root": root } });
         project.write(STATE, state.to_string());
         let refused = list(&project, &[]);
         assert_eq!(refused.code, 1, "{url}");

@@ -204,7 +204,15 @@ fn a_sub_agent_finds_the_server_with_the_client_of_the_documentation() {
         script.to_str().unwrap(),
         "echo hello from below",
     ];
-    let finished = served.project.run("sh", &arguments);
+    // A file that a command has put in the way.
+    let mut forged = state(served.project.path());
+    forged["url"] = json!("http://127.0.0.1:1/mcp");
+    served
+        .project
+        .write("a/b/.ahma/.mcp_server_state.json", forged.to_string());
+    let home = served.process.home().join("state");
+    let environment = [("XDG_STATE_HOME", home.to_str().unwrap())];
+    let finished = served.project.run_with("sh", &arguments, &environment);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
     assert!(
         finished.stdout.starts_with("hello from below\n"),

@@ -68,8 +68,8 @@ fn without_a_token_every_program_can_call_and_the_start_says_so() {
 }
 
 #[test]
-fn one_token_per_user_is_made_once_and_read_by_nobody_else() {
-    let first = Served::new();
+fn a_token_per_project_is_made_once_and_read_by_nobody_else() {
+    let mut first = Served::new();
     let file = state(first.project.path())["token_file"]
         .as_str()
         .unwrap()
@@ -79,20 +79,24 @@ fn one_token_per_user_is_made_once_and_read_by_nobody_else() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(file), 0o600);
     assert_eq!(mode(file.parent().unwrap()), 0o700);
-    let token = first.process.token.clone();
-    assert_eq!(token.as_ref().unwrap().len(), 64);
-    let again = Workspace::new();
-    let state_home = first.process.home().join("state");
-    let second = HttpProcess::start_with(
-        AHMA_MCP,
-        &[],
-        again.path(),
-        &[("XDG_STATE_HOME", state_home.to_str().unwrap())],
+    let token = first.process.token.clone().unwrap();
+    assert_eq!(token.len(), 64);
+    first.process.terminate();
+    first.process.wait();
+    let home = first.process.home().join("state");
+    let environment = [("XDG_STATE_HOME", home.to_str().unwrap())];
+    let again = HttpProcess::start_with(AHMA_MCP, &[], first.project.path(), &environment);
+    assert_eq!(again.token.as_ref(), Some(&token), "entries stay valid");
+    let other = Workspace::new();
+    let other = HttpProcess::start_with(AHMA_MCP, &[], other.path(), &environment);
+    assert_ne!(
+        other.token.as_ref(),
+        Some(&token),
+        "it opens one project only"
     );
-    assert_eq!(
-        second.token, token,
-        "the same for each of the user's servers"
-    );
+    let tools = Request::new("GET", &format!("/tools?key={token}"));
+    assert_eq!(tools.send(again.address).status, 200);
+    assert_eq!(tools.send(other.address).status, 401);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions as _, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage,
 };
 
 use crate::negotiation::{EVENTS, Form, JSON};
@@ -23,6 +23,7 @@ use crate::sessions::{SessionFault, SessionLife, SessionTransport, Sessions};
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
 
 /// Serves a session that has just begun, until it ends.
 pub(crate) type ServeSession = Arc<dyn Fn(Arc<Sessions>, SessionTransport) + Send + Sync>;
@@ -51,9 +52,11 @@ where
 
 /// The message that begins a session of the older lifecycle, if this is one.
 pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJsonRpcMessage> {
-    // A look that costs nothing: whatever begins a session says so.
-    let is_likely = !headers.contains_key(SESSION_ID) && !is_newer(headers);
-    if !is_likely || !contains(content, b"\"initialize\"") {
+    // A look that costs little: requests of the newer lifecycle are not read twice.
+    let is_newer = headers
+        .get(VERSION)
+        .is_some_and(|it| it.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes());
+    if headers.contains_key(SESSION_ID) || (is_newer && !contains(content, b"\"initialize\"")) {
         return None;
     }
     let message: ClientJsonRpcMessage = serde_json::from_slice(content).ok()?;
@@ -62,11 +65,6 @@ pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJs
         ClientJsonRpcMessage::Request(it) if matches!(it.request, ClientRequest::InitializeRequest(_))
     );
     is_one.then_some(message)
-}
-
-fn is_newer(headers: &HeaderMap) -> bool {
-    let version = headers.get(VERSION).and_then(|it| it.to_str().ok());
-    version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 fn contains(content: &[u8], word: &[u8]) -> bool {
@@ -108,24 +106,33 @@ pub(crate) async fn begin(
     Ok(response)
 }
 
-/// A version in the header has to be that of the message.
+/// What headers say has to be what the message says: others may go by the headers alone.
 fn agree(headers: &HeaderMap, asked: &str, id: &RequestId) -> Result<(), Problem> {
-    let Some(named) = headers.get(VERSION) else {
-        return Ok(());
+    let said = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let refused = |error| {
+        Err(Problem::of(
+            StatusCode::BAD_REQUEST,
+            Some(id.clone()),
+            error,
+        ))
     };
-    if named == asked {
-        return Ok(());
+    let mut versions = headers.get_all(VERSION).iter();
+    if let Some(other) = versions.find(|it| *it != asked) {
+        let why = format!(
+            "the header MCP-Protocol-Version says {}, but the message asks for {asked}",
+            said(other)
+        );
+        return refused(ErrorData::invalid_request(why, None));
     }
-    let why = format!(
-        "the header MCP-Protocol-Version says {}, but the message asks for {asked}",
-        String::from_utf8_lossy(named.as_bytes())
-    );
-    let error = ErrorData::invalid_request(why, None);
-    Err(Problem::of(
-        StatusCode::BAD_REQUEST,
-        Some(id.clone()),
-        error,
-    ))
+    let mut methods = headers.get_all(METHOD).iter();
+    if let Some(other) = methods.find(|it| *it != "initialize") {
+        let why = format!(
+            "the header Mcp-Method says {}, but the message is initialize",
+            said(other)
+        );
+        return refused(ErrorData::new(ErrorCode::HEADER_MISMATCH, why, None));
+    }
+    Ok(())
 }
 
 fn refused(fault: SessionFault) -> Problem {

@@ -38,6 +38,7 @@ mod negotiation;
 mod patience;
 mod problem;
 mod router;
+mod seldom;
 mod server;
 mod sessions;
 mod token;

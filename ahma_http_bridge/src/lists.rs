@@ -22,7 +22,7 @@ pub(crate) async fn health(
     State(bridge): State<Bridge>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    bridge.admission.count_unknown()?;
+    // Not counted: whoever looks for the server must not be kept from it by others who do.
     let mut told = (bridge.health)();
     told.insert("status".to_owned(), json!("ok"));
     told.insert("sessions".to_owned(), json!(bridge.sessions.count()));
@@ -64,7 +64,8 @@ pub(crate) async fn list(bridge: &Bridge, name: &'static str) -> Result<Response
         .body(Full::new(Bytes::from(body.to_string())))
         .map_err(|_| failed())?;
     let response = (bridge.protocol)(request).await.map(axum::body::Body::new);
-    let response = negotiation::as_one_document(response).await?;
+    let response = negotiation::as_one_document(response).await;
+    let response = response.ok_or_else(failed)?;
     let answer = response.into_body().collect().await;
     let answer = answer.map(Collected::to_bytes).map_err(|_| failed())?;
     let answer: Value = serde_json::from_slice(&answer).map_err(|_| failed())?;

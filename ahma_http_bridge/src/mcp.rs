@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;
 use bytes::Bytes;
@@ -11,21 +11,23 @@ use futures_util::future::BoxFuture;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Collected, Full};
+use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
 use rmcp::ServerHandler;
-use rmcp::model::ErrorData;
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use rmcp::transport::StreamableHttpService;
 use tokio::time::timeout;
 
 use crate::admission::Rate;
 use crate::echo::{Direction, Echo};
 use crate::handshake::{self, SESSION_ID};
-use crate::messages::{Understood, understand};
+use crate::messages::{Understood, too_many_values, understand, without_mark};
 use crate::negotiation::{self, Form};
 use crate::problem::Problem;
 use crate::router::Bridge;
 use crate::sessions::{Session, Sessions};
 
+/// As other protocols over JSON-RPC know it.
+const CANCELLED: ErrorCode = ErrorCode(-32800);
 const METHODS: &str = "GET, POST, DELETE";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
@@ -47,7 +49,11 @@ where
 }
 
 /// Answers a request of somebody who may ask.
-pub(crate) async fn serve(bridge: &Bridge, parts: Parts, body: Body) -> Result<Response, Problem> {
+pub(crate) async fn serve(
+    bridge: &Bridge,
+    parts: Parts,
+    body: &mut Body,
+) -> Result<Response, Problem> {
     let named = session_id(&parts.headers)?;
     let session = named.as_deref().and_then(|id| bridge.sessions.find(id));
     count(bridge, session.as_deref())?;
@@ -90,7 +96,7 @@ fn count(bridge: &Bridge, session: Option<&Session>) -> Result<(), Problem> {
 async fn post(
     bridge: &Bridge,
     mut parts: Parts,
-    body: Body,
+    body: &mut Body,
     session: Option<&Session>,
 ) -> Result<Response, Problem> {
     let Some(form) = negotiation::wanted(&parts.headers) else {
@@ -115,11 +121,14 @@ async fn post(
             "what subscriptions/listen tells comes as text/event-stream; accept that",
         ));
     }
+    let content = read(bridge, &parts, body).await?;
     if session.is_some_and(|session| session.in_work() >= bridge.limits.requests) {
         let why = "too many requests of this session are in work; wait for answers";
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(1));
     }
-    let content = read(bridge, &parts, body).await?;
+    if let Some(error) = too_many_values(&content) {
+        return Err(Problem::of(StatusCode::BAD_REQUEST, None, error));
+    }
     if let Some(echo) = &bridge.echo {
         echo.show(Direction::FromClient, &content);
     }
@@ -127,12 +136,15 @@ async fn post(
         let begun = handshake::begin(&bridge.sessions, message, parts, form).await?;
         return Ok(echoed(bridge, begun));
     }
-    negotiation::accept_both(&mut parts.headers);
+    negotiation::as_the_sdk_likes(&mut parts.headers);
     let request = Request::from_parts(parts, Full::new(content.clone()));
     let response = understandable((bridge.protocol)(request).await, &content).await?;
     let response = match form {
         Form::Events => response,
-        Form::Json => negotiation::as_one_document(response).await?,
+        Form::Json => match negotiation::as_one_document(response).await {
+            Some(response) => response,
+            None => return Err(unanswered(&content)),
+        },
     };
     Ok(echoed(bridge, response))
 }
@@ -144,7 +156,7 @@ async fn stream(bridge: &Bridge, mut parts: Parts) -> Result<Response, Problem> 
             "this is a stream of events for MCP clients; accept text/event-stream, or look at /tools",
         ));
     }
-    negotiation::accept_both(&mut parts.headers);
+    negotiation::as_the_sdk_likes(&mut parts.headers);
     let request = Request::from_parts(parts, Full::default());
     let response = understandable((bridge.protocol)(request).await, &Bytes::new()).await?;
     Ok(echoed(bridge, response))
@@ -161,7 +173,7 @@ async fn end(bridge: &Bridge, parts: Parts) -> Result<Response, Problem> {
 }
 
 /// Reads the content of a request, as far as it may go and as long as it may take.
-async fn read(bridge: &Bridge, parts: &Parts, body: Body) -> Result<Bytes, Problem> {
+async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, Problem> {
     let most = bridge.limits.body;
     let too_large = || {
         let why = format!(
@@ -175,9 +187,14 @@ async fn read(bridge: &Bridge, parts: &Parts, body: Body) -> Result<Bytes, Probl
     if announced.is_some_and(|length| length > most) {
         return Err(too_large());
     }
-    match timeout(bridge.limits.body_patience, to_bytes(body, most)).await {
-        Ok(Ok(content)) => Ok(content),
-        Ok(Err(error)) if is_length(&error) => Err(too_large()),
+    let reading = Limited::new(body, most).collect();
+    match timeout(bridge.limits.body_patience, reading).await {
+        Ok(Ok(content)) => {
+            let content = content.to_bytes();
+            let mark = content.len() - without_mark(&content).len();
+            Ok(content.slice(mark..))
+        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(Problem::new(
             StatusCode::BAD_REQUEST,
             format!("the request could not be read: {error}"),
@@ -187,17 +204,6 @@ async fn read(bridge: &Bridge, parts: &Parts, body: Body) -> Result<Bytes, Probl
             "the request took too long to come",
         )),
     }
-}
-
-fn is_length(error: &axum::Error) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<http_body_util::LengthLimitError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// What the SDK says, where it says it in JSON; else the same for people.
@@ -238,6 +244,18 @@ fn no_message(content: &Bytes) -> Problem {
             Problem::of(StatusCode::BAD_REQUEST, None, error)
         }
     }
+}
+
+/// A request whose caller has cancelled it, and waits for its answer nevertheless.
+fn unanswered(content: &Bytes) -> Problem {
+    let id = serde_json::from_slice::<Named>(content).ok();
+    let error = ErrorData::new(CANCELLED, "the request was cancelled", None);
+    Problem::of(StatusCode::OK, id.and_then(|it| it.id), error)
+}
+
+#[derive(serde::Deserialize)]
+struct Named {
+    id: Option<RequestId>,
 }
 
 fn no_session_named() -> Problem {

@@ -34,20 +34,32 @@ const MOST_VALUES: usize = 200_000;
 
 /// Reads a text.
 pub fn understand(text: &[u8]) -> Understood {
-    let text = text.strip_prefix(MARK).unwrap_or(text).trim_ascii();
+    let text = without_mark(text).trim_ascii();
     if text.is_empty() {
         return Understood::Nothing;
     }
-    if text.len() > MOST_VALUES && values(text) > MOST_VALUES {
-        let why =
-            format!("a message with more than {MOST_VALUES} values was refused; send less at once");
-        let error = ErrorData::invalid_request(why, None);
+    if let Some(error) = too_many_values(text) {
         return Understood::Wrong(Refusal { id: None, error });
     }
     match serde_json::from_slice(text) {
         Ok(message) => Understood::Message(Box::new(message)),
         Err(_) => explain(text),
     }
+}
+
+/// A text without the mark of its encoding, which some editors put before it.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// What is said to a text that would take too much memory to read.
+pub(crate) fn too_many_values(text: &[u8]) -> Option<ErrorData> {
+    let is_too_many = text.len() > MOST_VALUES && values(text) > MOST_VALUES;
+    is_too_many.then(|| {
+        let why =
+            format!("a message with more than {MOST_VALUES} values was refused; send less at once");
+        ErrorData::invalid_request(why, None)
+    })
 }
 
 /// About how many values JSON holds: what separates them, outside of texts.

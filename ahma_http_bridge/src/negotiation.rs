@@ -5,11 +5,9 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use sse_stream::SseStream;
-
-use crate::problem::Problem;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENTS: &str = "text/event-stream";
@@ -73,9 +71,10 @@ pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
         })
 }
 
-/// Tells the SDK that everything is taken.
-pub(crate) fn accept_both(headers: &mut HeaderMap) {
+/// Tells the SDK that everything is taken, and in its words what is sent.
+pub(crate) fn as_the_sdk_likes(headers: &mut HeaderMap) {
     headers.insert(ACCEPT, HeaderValue::from_static(BOTH));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
 }
 
 /// Whether the content of a request is JSON.
@@ -104,10 +103,10 @@ pub(crate) fn has_json(headers: &HeaderMap) -> bool {
     is_of(headers, JSON)
 }
 
-/// The answer among the events of a response, as one document. News before it are dropped.
-pub(crate) async fn as_one_document(response: Response) -> Result<Response, Problem> {
+/// The answer among the events of a response, as one document. News before it are dropped. None when there is no answer.
+pub(crate) async fn as_one_document(response: Response) -> Option<Response> {
     if !has_events(response.headers()) {
-        return Ok(response);
+        return Some(response);
     }
     let (mut parts, body) = response.into_parts();
     let mut events = std::pin::pin!(SseStream::new(body));
@@ -118,13 +117,10 @@ pub(crate) async fn as_one_document(response: Response) -> Result<Response, Prob
             parts
                 .headers
                 .insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-            return Ok(Response::from_parts(parts, Body::from(Bytes::from(data))));
+            return Some(Response::from_parts(parts, Body::from(Bytes::from(data))));
         }
     }
-    Err(Problem::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "the request ended without an answer",
-    ))
+    None
 }
 
 /// Whether a message of the server is the answer to a request.

@@ -4,17 +4,21 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts as RequestParts;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use bytes::Bytes;
 use http::header::{CONNECTION, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
+use http_body_util::BodyExt as _;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
@@ -26,11 +30,17 @@ use crate::echo::Echo;
 use crate::guard::Guard;
 use crate::mcp::{self, Protocol};
 use crate::problem::Problem;
+use crate::seldom::Seldom;
 use crate::sessions::Sessions;
 use crate::{lists, negotiation};
 
 /// Names a request in the log and in its answer. What a caller sends under this name is replaced.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
+/// A longer path is cut in the log.
+const LONGEST_PATH: usize = 100;
+/// What is read of a request that was refused, and for how long.
+const MOST_DRAINED: usize = 32 * 1024 * 1024;
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 static REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_HEADER);
 
 /// Everything a request may need.
@@ -49,6 +59,7 @@ pub(crate) struct Parts {
     pub(crate) stopping: CancellationToken,
     guard: Guard,
     last_request: AtomicU64,
+    refusals: Seldom,
 }
 
 impl Deref for Bridge {
@@ -74,6 +85,7 @@ impl Bridge {
             health: config.health,
             stopping: CancellationToken::new(),
             last_request: AtomicU64::new(0),
+            refusals: Seldom::default(),
             protocol,
             sessions,
             address,
@@ -129,14 +141,19 @@ async fn named(State(bridge): State<Bridge>, mut request: Request, next: Next) -
     let span = tracing::info_span!("request", id = buffer);
     let came = Instant::now();
     // Never the query: it may hold the token.
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (method, path) = (request.method().clone(), request.uri().path());
+    let path = path[..path.floor_char_boundary(LONGEST_PATH)].to_owned();
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
     let _entered = span.enter();
     let ms = came.elapsed().as_millis();
     match status {
         500.. => tracing::error!(%method, path, status, ms, "answered"),
-        401 | 403 => tracing::warn!(%method, path, status, ms, "refused"),
+        401 | 403 => {
+            if let Some(more) = bridge.refusals.next() {
+                tracing::warn!(%method, path, status, ms, more, "refused");
+            }
+        }
         _ => tracing::debug!(%method, path, status, ms, "answered"),
     }
     response.headers_mut().insert(REQUEST_ID.clone(), name);
@@ -146,7 +163,8 @@ async fn named(State(bridge): State<Bridge>, mut request: Request, next: Next) -
 /// Lets nobody in who does not mean this server, and nobody at all when it stops.
 async fn guarded(State(bridge): State<Bridge>, request: Request, next: Next) -> Response {
     if let Err(problem) = bridge.guard.check(request.uri(), request.headers()) {
-        return problem.into_response();
+        let counted = bridge.admission.count_unknown();
+        return counted.err().unwrap_or(problem).into_response();
     }
     if bridge.stopping.is_cancelled() {
         let why = "the server stops";
@@ -162,16 +180,42 @@ async fn guarded(State(bridge): State<Bridge>, request: Request, next: Next) -> 
 
 /// What needs the token.
 async fn admitted(State(bridge): State<Bridge>, request: Request) -> Result<Response, Problem> {
-    let (mut parts, body) = request.into_parts();
+    let (parts, mut body) = request.into_parts();
+    let answered = answered(&bridge, parts, &mut body).await;
+    if answered.is_err() {
+        drain(body).await;
+    }
+    answered
+}
+
+async fn answered(
+    bridge: &Bridge,
+    mut parts: RequestParts,
+    body: &mut Body,
+) -> Result<Response, Problem> {
     bridge.admission.admit(&mut parts)?;
     let list = match parts.uri.path() {
         "/tools" => "tools",
         "/resources" => "resources",
         "/prompts" => "prompts",
-        _ => return mcp::serve(&bridge, parts, body).await,
+        _ => return mcp::serve(bridge, parts, body).await,
     };
     lists::only_get(&parts)?;
-    lists::list(&bridge, list).await
+    lists::list(bridge, list).await
+}
+
+/// Reads what is left of a request that was refused, as far as that goes quickly: a client that still sends when its
+/// connection is closed never sees why.
+async fn drain(mut body: Body) {
+    let reading = async {
+        let mut read = 0;
+        while let Some(Ok(frame)) = body.frame().await
+            && read < MOST_DRAINED
+        {
+            read += frame.data_ref().map_or(0, Bytes::len);
+        }
+    };
+    let _ = timeout(DRAIN_PATIENCE, reading).await;
 }
 
 async fn nothing_here(State(bridge): State<Bridge>) -> Problem {

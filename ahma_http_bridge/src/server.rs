@@ -29,6 +29,8 @@ use crate::sessions::{self, SessionLife, Sessions};
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How long no connection is taken when the system has none to give.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+/// What is held of a request whose head has not come to its end.
+const LARGEST_HEAD: usize = 32 * 1024;
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/json\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 110\r\n\r\n\
     {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"too many connections are open; close some, and try again\"}}";
@@ -178,7 +180,8 @@ impl Accepting {
         let service = TowerToHyperService::new(self.router.clone());
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
-            .header_read_timeout(self.limits.head_patience);
+            .header_read_timeout(self.limits.head_patience)
+            .max_buf_size(LARGEST_HEAD);
         // In a box, because what is handed to a task is kept twice.
         let mut connection = Box::pin(http.serve_connection(TokioIo::new(stream), service));
         let closing = self.closing.clone();

@@ -152,19 +152,25 @@ async fn serve(
         }
     };
     tracing::info!(scope = %settings.scope.display(), mode = settings.mode.name(), "serving");
-    let mut http = match http {
-        Some(http) => Some(http.announce(&state).await?),
-        None => None,
+    let mut found = None;
+    let announced = async {
+        if let Some(http) = &http {
+            found = Some(http.announce(&state).await?);
+        }
+        std::future::pending().await
     };
     let served = tokio::select! {
         ended = ended(client.as_mut()) => ended,
         () = signals.next() => Ok(()),
+        failed = announced => failed,
     };
 
     tracing::info!("stopping");
     let stopping = async {
         reloading.abort();
-        if let Some(http) = &mut http {
+        // First of all it cannot be found any more.
+        drop(found);
+        if let Some(http) = &http {
             http.stop_taking();
         }
         state.executor.shut_down("the server stops").await;

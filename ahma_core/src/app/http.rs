@@ -29,12 +29,6 @@ pub(super) struct Prepared {
     echo: Option<Echo>,
 }
 
-/// A server that can be reached and found.
-pub(super) struct Http {
-    server: HttpServer,
-    found_by: Option<StateFile>,
-}
-
 impl Prepared {
     /// Takes a port, the token, and the place of the state file.
     pub(super) fn take(
@@ -64,7 +58,7 @@ impl Prepared {
     }
 
     /// Serves. It accepts when this returns.
-    pub(super) fn serve(self, state: &Arc<ServiceState>) -> Result<Unfound, Failure> {
+    pub(super) fn serve(self, state: &Arc<ServiceState>) -> Result<Http, Failure> {
         let (told, served) = (Arc::clone(state), Arc::clone(state));
         let config = BridgeConfig {
             token: self.token.clone(),
@@ -79,7 +73,7 @@ impl Prepared {
             address: server.address(),
             sessions: Box::new(server.session_count()),
         });
-        Ok(Unfound {
+        Ok(Http {
             server,
             token: self.token,
             token_file: self.token_file,
@@ -89,21 +83,21 @@ impl Prepared {
 }
 
 /// A server that can be reached by whoever knows where.
-pub(super) struct Unfound {
+pub(super) struct Http {
     server: HttpServer,
     token: Option<Token>,
     token_file: Option<PathBuf>,
     place: StatePlace,
 }
 
-impl Unfound {
-    /// Writes the state file, and tells the operator where the server is.
-    pub(super) async fn announce(self, state: &ServiceState) -> Result<Http, Failure> {
+impl Http {
+    /// Writes the state file, and tells the operator where the server is. It is found as long as what is returned is kept.
+    pub(super) async fn announce(&self, state: &ServiceState) -> Result<Announced, Failure> {
         let project = project::discover(&state.questions).await;
         let scope = state.hosts.policy().scope.clone();
-        let (path, place) = (self.place.path(), self.place);
+        let (path, place) = (self.place.path(), self.place.clone());
         let (address, mode, started) = (self.server.address(), state.serving.mode, state.started);
-        let token_file = self.token_file;
+        let token_file = self.token_file.clone();
         let written = spawn_blocking(move || {
             place.write(&ServerState {
                 transport: mode,
@@ -121,7 +115,7 @@ impl Unfound {
         let path = path.display();
         text += &match &found_by {
             Some(_) => format!("  found by           {path}\n"),
-            None => format!("  not found by       {path}, which is that of another server\n"),
+            None => format!("  not found by       {path}, which another server or program holds\n"),
         };
         let _ = io::stderr().write_all(text.as_bytes());
         if self.token.is_none() {
@@ -129,17 +123,11 @@ impl Unfound {
                 "the token is switched off; every program on this machine can call, confined commands too",
             );
         }
-        Ok(Http {
-            server: self.server,
-            found_by,
-        })
+        Ok(Announced(found_by))
     }
-}
 
-impl Http {
-    /// Cannot be found any more, and takes nothing new. What is in work goes on.
-    pub(super) fn stop_taking(&mut self) {
-        self.found_by = None;
+    /// Takes nothing new. What is in work goes on.
+    pub(super) fn stop_taking(&self) {
         self.server.stop_taking();
     }
 
@@ -148,6 +136,11 @@ impl Http {
         self.server.finish(patience).await;
     }
 }
+
+/// A server that can be found, or that has left this to another.
+pub(super) struct Announced(
+    #[expect(dead_code, reason = "the file goes with it")] Option<StateFile>,
+);
 
 fn no_state_file(scope: &Path, error: &io::Error) -> Failure {
     Failure::NoPlace(format!(

@@ -9,7 +9,9 @@ use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{
     AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, renameat, statat,
@@ -27,6 +29,10 @@ const IGNORED: &str = "# Made by ahma_mcp: what a running server writes here.\n/
 /// What is read of a file that somebody else may have written.
 const LARGEST: u64 = 64 * 1024;
 
+/// How long another server may look and write.
+const PATIENCE: Duration = Duration::from_secs(2);
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
 /// What the file tells.
 pub(super) struct ServerState<'a> {
     pub(super) transport: &'a str,
@@ -37,15 +43,16 @@ pub(super) struct ServerState<'a> {
 }
 
 /// Where the file goes. It is made before the sandbox starts, so that commands find the directory protected.
+#[derive(Clone)]
 pub(super) struct StatePlace {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     scope: PathBuf,
 }
 
 /// The file of this server. It is removed with this.
 #[derive(Debug)]
 pub(super) struct StateFile {
-    directory: OwnedFd,
+    directory: Arc<OwnedFd>,
     /// Locked.
     file: File,
 }
@@ -69,7 +76,7 @@ impl StatePlace {
             File::from(new_file(&directory, ".gitignore", 0o644)?).write_all(IGNORED.as_bytes())?;
         }
         Ok(StatePlace {
-            directory,
+            directory: Arc::new(directory),
             scope: scope.to_owned(),
         })
     }
@@ -82,7 +89,9 @@ impl StatePlace {
     /// Writes the file, whole or not at all; none when that of another server that lives is there.
     pub(super) fn write(self, state: &ServerState<'_>) -> io::Result<Option<StateFile>> {
         // One server at a time looks and writes.
-        flock(&self.directory, FlockOperation::LockExclusive)?;
+        if !self.lock()? {
+            return Ok(None);
+        }
         if self.is_another_alive()? {
             flock(&self.directory, FlockOperation::Unlock)?;
             return Ok(None);
@@ -112,6 +121,23 @@ impl StatePlace {
             directory: self.directory,
             file,
         }))
+    }
+
+    /// Takes the lock of the directory. A command can take it too, since it may read the directory, and keep it; that must
+    /// not keep the server from starting.
+    fn lock(&self) -> io::Result<bool> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match flock(&self.directory, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(true),
+                Err(Errno::WOULDBLOCK) if Instant::now() < end => thread::sleep(BETWEEN_TRIES),
+                Err(Errno::WOULDBLOCK) => {
+                    tracing::warn!("the directory of the state file is locked by another program");
+                    return Ok(false);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn is_another_alive(&self) -> io::Result<bool> {
@@ -212,6 +238,15 @@ mod tests {
         let third = StatePlace::prepare(scope.path()).unwrap();
         let _third = third.write(&state(3)).unwrap().unwrap();
         assert_eq!(read(scope.path())["port"], 3);
+    }
+
+    #[test]
+    fn a_lock_that_is_kept_keeps_nobody_from_starting() {
+        let scope = tempfile::tempdir().unwrap();
+        let place = StatePlace::prepare(scope.path()).unwrap();
+        let kept = File::open(scope.path().join(DIRECTORY)).unwrap();
+        flock(&kept, FlockOperation::LockExclusive).unwrap();
+        assert!(place.write(&state(1)).unwrap().is_none());
     }
 
     #[test]

@@ -106,15 +106,9 @@ impl Caller {
 
     /// Waits until they do not want what they asked for: the call is cancelled, or the session over.
     pub(super) async fn gives_up(&self) -> &'static str {
-        let over = async {
-            match &self.session {
-                Some(session) => session.over().cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             () = self.cancelled.cancelled() => "the client cancelled the call",
-            () = over => SESSION_OVER,
+            () = over(self.session.as_ref()) => SESSION_OVER,
         }
     }
 
@@ -144,6 +138,14 @@ impl Caller {
                 listener.tell(&operation, &state).await;
             });
         }
+    }
+}
+
+/// Waits until a session is over; for ever where there is none.
+pub(super) async fn over(session: Option<&SessionLife>) {
+    match session {
+        Some(session) => session.over().cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use ahma_http_bridge::SessionLife;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
@@ -190,7 +191,12 @@ const OLDER_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
 
 /// What is not offered is not answered, not even with nothing.
 fn not_offered<T>(method: &'static str) -> Result<T, ErrorData> {
-    Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    Err(no_method(method))
+}
+
+fn no_method(name: &str) -> ErrorData {
+    let why = format!("there is no method `{}`", calls::cut(name));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
 /// Tasks are offered to clients of the newer lifecycle; the SDK looks at capabilities only.
@@ -222,9 +228,17 @@ impl ServerHandler for AhmaService {
             return;
         }
         let mut list = self.list_changes();
+        let session = context.extensions.get::<SessionLife>().cloned();
         tokio::spawn(async move {
-            while list.next().await {
-                if context.peer.notify_tool_list_changed().await.is_err() {
+            // With its session: a change that would show that nobody listens may never come.
+            let over = caller::over(session.as_ref());
+            tokio::pin!(over);
+            loop {
+                let goes_on = tokio::select! {
+                    goes_on = list.next() => goes_on,
+                    () = &mut over => false,
+                };
+                if !goes_on || context.peer.notify_tool_list_changed().await.is_err() {
                     return;
                 }
             }
@@ -237,8 +251,11 @@ impl ServerHandler for AhmaService {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        context.peer.set_peer_info(request.clone());
         let mut answer = self.negotiate_initialize(&request)?;
+        // What was agreed on counts, not what was asked for.
+        let mut agreed = request;
+        agreed.protocol_version = answer.protocol_version.clone();
+        context.peer.set_peer_info(agreed);
         answer.capabilities.logging = Some(JsonObject::new());
         answer.capabilities.extensions = None;
         Ok(answer)
@@ -311,8 +328,7 @@ impl ServerHandler for AhmaService {
         let name = request.method.as_str();
         let is_gone = caller::is_newer(&context) && OLDER_METHODS.contains(&name);
         if is_gone || !KNOWN_METHODS.contains(&name) {
-            let method: String = request.method.chars().take(100).collect();
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+            return Err(no_method(name));
         }
         let why = format!("the parameters of {} are not what it takes", request.method);
         Err(ErrorData::invalid_params(why, None))

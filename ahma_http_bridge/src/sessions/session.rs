@@ -7,9 +7,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
-    GetExtensions as _, GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage, ServerNotification, ServerResult,
+    CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode,
+    ErrorData, GetExtensions as _, GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion,
+    RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
 use rmcp::transport::streamable_http_server::session::SessionId;
@@ -25,8 +25,10 @@ use crate::messages::{cancelling, cancels};
 pub(super) const INBOX: usize = 64;
 /// Answers that nobody has read to the end and that can be fetched again; of more, the oldest are dropped.
 const MOST_UNREAD: usize = 16;
+/// Answers that were sent, and can be fetched again by a client whose connection broke before they came.
+const MOST_DONE: usize = 4;
 /// Tokens of progress that were given another name.
-const MOST_RENAMED: usize = 64;
+const MOST_RENAMED: usize = 2000;
 
 pub(crate) struct Session {
     pub(super) life: SessionLife,
@@ -37,6 +39,8 @@ pub(crate) struct Session {
 }
 
 struct Routes {
+    /// Made at random, for names that no client uses.
+    name: u32,
     last_id: i64,
     in_work: HashMap<i64, InWork>,
     tokens: HashMap<ProgressToken, Arc<Outbox>>,
@@ -52,6 +56,27 @@ struct Routes {
     /// Whether streams begin with where to come back to: older clients read that as a broken message.
     is_primed: bool,
     last_used: Instant,
+}
+
+/// What a request is, as far as that matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Its client does not use the session yet.
+    Beginning,
+    /// What it did cannot be asked for again.
+    Call,
+    /// It can be.
+    Question,
+}
+
+impl Kind {
+    fn of(request: &ClientRequest) -> Self {
+        match request {
+            ClientRequest::InitializeRequest(_) => Kind::Beginning,
+            ClientRequest::CallToolRequest(_) => Kind::Call,
+            _ => Kind::Question,
+        }
+    }
 }
 
 struct InWork {
@@ -71,6 +96,7 @@ impl Session {
             inbox,
             rate,
             routes: Mutex::new(Routes {
+                name: uuid::Uuid::new_v4().as_fields().0,
                 last_id: 0,
                 in_work: HashMap::new(),
                 tokens: HashMap::new(),
@@ -93,12 +119,18 @@ impl Session {
 
     /// Takes a message of the client; of a request, what is answered.
     pub(super) async fn take(&self, mut message: ClientJsonRpcMessage) -> Option<Messages> {
+        if let Some(cancelled) = cancels(&message) {
+            self.cancel(cancelled).await;
+            return None;
+        }
+        // Room first: a request whose client goes while there is none must not count as one that is in work.
+        let room = self.inbox.reserve().await.ok()?;
         let answers = match &mut message {
             ClientJsonRpcMessage::Request(request) => {
                 let mut routes = self.routes();
                 let token = request.request.get_meta().get_progress_token();
-                let is_call = matches!(request.request, ClientRequest::CallToolRequest(_));
-                let (inner, renamed) = routes.arrived(request.id.clone(), token, is_call);
+                let kind = Kind::of(&request.request);
+                let (inner, renamed) = routes.arrived(request.id.clone(), token, kind);
                 if let Some(token) = renamed {
                     request.request.get_meta_mut().set_progress_token(token);
                 }
@@ -108,27 +140,30 @@ impl Session {
                 let in_work = routes.in_work.get(&inner);
                 in_work.map(|it| it.outbox.read(is_primed))
             }
-            _ => None,
+            ClientJsonRpcMessage::Notification(notification) => {
+                let extensions = notification.notification.extensions_mut();
+                extensions.insert(self.life.clone());
+                if let ClientNotification::InitializedNotification(_) = notification.notification {
+                    self.routes().is_ready = true;
+                }
+                None
+            }
+            ClientJsonRpcMessage::Response(_) | ClientJsonRpcMessage::Error(_) => None,
         };
-        if let Some(cancelled) = cancels(&message) {
-            let inner = cancelled.request_id.as_ref();
-            let inner = inner.map(|id| self.routes().cancelled(id));
-            for id in inner.unwrap_or_default() {
-                // The handler is gone when the session is.
-                let cancelling = cancelling(id, cancelled.reason.clone());
-                let _ = self.inbox.send(Box::new(cancelling)).await;
-            }
-            return None;
-        }
-        if let ClientJsonRpcMessage::Notification(notification) = &mut message {
-            let extensions = notification.notification.extensions_mut();
-            extensions.insert(self.life.clone());
-            if let ClientNotification::InitializedNotification(_) = notification.notification {
-                self.routes().is_ready = true;
-            }
-        }
-        let _ = self.inbox.send(Box::new(message)).await;
+        room.send(Box::new(message));
         answers
+    }
+
+    async fn cancel(&self, cancelled: &CancelledNotificationParam) {
+        // Not before it can be passed on: what is not in work any more is not found by a second try.
+        let Ok(room) = self.inbox.reserve().await else {
+            return;
+        };
+        let id = cancelled.request_id.as_ref();
+        if let Some(inner) = id.and_then(|id| self.routes().cancelled(id)) {
+            let message = cancelling(inner, cancelled.reason.clone());
+            room.send(Box::new(message));
+        }
     }
 
     /// Takes a message of the handler to where it belongs.
@@ -233,22 +268,23 @@ impl Routes {
         &mut self,
         outer: RequestId,
         token: Option<ProgressToken>,
-        is_call: bool,
+        kind: Kind,
     ) -> (i64, Option<ProgressToken>) {
         self.last_used = Instant::now();
         self.last_id += 1;
         self.last_stream += 1;
-        // A list can be asked for again; what a command did cannot.
-        let outbox = match is_call {
-            true => Outbox::new(self.last_stream),
-            false => Outbox::forgetful(self.last_stream),
+        // Who asks for something is ready, and some never say so.
+        self.is_ready |= kind != Kind::Beginning;
+        let outbox = match kind {
+            Kind::Call => Outbox::new(self.last_stream),
+            Kind::Beginning | Kind::Question => Outbox::forgetful(self.last_stream),
         };
         let outbox = Arc::new(outbox);
         let is_taken = token
             .as_ref()
             .is_some_and(|it| self.tokens.contains_key(it));
         let renamed = token.clone().filter(|_| is_taken).map(|outer| {
-            let name = format!("ahma-{}", self.last_id);
+            let name = format!("ahma-{}-{}", self.name, self.last_id);
             let inner = ProgressToken(NumberOrString::String(name.into()));
             self.renamed.push_back((inner.clone(), outer));
             if self.renamed.len() > MOST_RENAMED {
@@ -281,26 +317,32 @@ impl Routes {
         Some(request)
     }
 
-    /// The client does not want what it calls `id`; what that is inside. No answer follows.
-    fn cancelled(&mut self, id: &RequestId) -> Vec<RequestId> {
+    /// The client does not want what it calls `id`; what that is inside. No answer follows. Of several that are called
+    /// the same, the newest is meant: the others may be of other callers.
+    fn cancelled(&mut self, id: &RequestId) -> Option<RequestId> {
         let wanted = self.in_work.iter().filter(|(_, it)| it.outer == *id);
-        let inner: Vec<RequestId> = wanted.map(|(id, _)| RequestId::Number(*id)).collect();
-        for id in &inner {
-            if let Some(request) = self.answered(id) {
-                request.outbox.finish();
-            }
+        let newest = wanted.map(|(inner, _)| *inner).max()?;
+        let inner = RequestId::Number(newest);
+        if let Some(request) = self.answered(&inner) {
+            request.outbox.finish();
         }
-        inner
+        Some(inner)
     }
 
     /// The last message of a stream.
     fn end(&mut self, outbox: Arc<Outbox>, message: ServerJsonRpcMessage) {
         outbox.put(message);
         outbox.finish();
-        self.unread.retain(|outbox| !outbox.is_done());
         self.unread.push_back(outbox);
+        // Oldest first. One that is being read is held by its reader.
+        let done = self.unread.iter().filter(|it| it.is_done()).count();
+        let mut too_many = done.saturating_sub(MOST_DONE);
+        self.unread.retain(|outbox| {
+            let goes = too_many > 0 && outbox.is_done();
+            too_many -= usize::from(goes);
+            !goes
+        });
         if self.unread.len() > MOST_UNREAD {
-            // One that is being read is held by its reader.
             self.unread.pop_front();
         }
     }
@@ -334,5 +376,32 @@ impl Routes {
             }
             _ => Arc::clone(&self.common),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use rmcp::model::PingRequest;
+
+    use super::*;
+
+    fn ping(id: i64) -> ClientJsonRpcMessage {
+        let request = ClientRequest::PingRequest(PingRequest::default());
+        ClientJsonRpcMessage::request(request, RequestId::Number(id))
+    }
+
+    #[test]
+    fn a_request_that_is_given_up_before_there_is_room_for_it_is_not_in_work() {
+        let (session, mut messages) = Session::new("s".into(), None);
+        let room = i64::try_from(INBOX).unwrap();
+        for id in 0..room {
+            assert!(session.take(ping(id)).now_or_never().is_some());
+        }
+        assert!(session.take(ping(room)).now_or_never().is_none(), "full");
+        assert_eq!(session.in_work(), INBOX);
+        messages.try_recv().unwrap();
+        assert!(session.take(ping(room)).now_or_never().is_some());
+        assert_eq!(session.in_work(), INBOX + 1);
     }
 }

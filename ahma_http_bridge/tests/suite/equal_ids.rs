@@ -110,6 +110,77 @@ fn a_cancelled_id_cancels_what_has_it_and_nothing_else() {
     assert!(!served.seen.has("cancelled other"));
 }
 
+#[test]
+fn of_equal_ids_the_newest_is_cancelled() {
+    let served = Served::new();
+    let client = served.connect();
+    let older = hold(&client, &json!(1), "older");
+    until(|| served.seen.has("began older"));
+    let newer = hold_quietly(&client, &json!(1), "newer");
+    until(|| served.seen.has("began newer"));
+    client.notify("notifications/cancelled", &json!({ "requestId": 1 }));
+    until(|| served.seen.has("cancelled newer"));
+    assert_eq!(newer.join().unwrap(), Vec::<Value>::new());
+    served.seen.release("older");
+    assert_eq!(
+        older.join().unwrap()["result"]["content"][0]["text"],
+        "older"
+    );
+    assert!(!served.seen.has("cancelled older"));
+}
+
+#[test]
+fn a_caller_of_one_document_is_told_that_its_request_was_cancelled() {
+    let served = Served::new();
+    let client = served.connect();
+    let params = json!({ "name": "hold", "arguments": { "name": "a" } });
+    let request = client.message(&json!("mine"), "tools/call", &params);
+    let request = request
+        .without("accept")
+        .header("accept", "application/json");
+    let address = served.address;
+    let call = thread::spawn(move || request.send(address));
+    until(|| served.seen.has("began a"));
+    client.notify("notifications/cancelled", &json!({ "requestId": "mine" }));
+    let reply = call.join().unwrap();
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.json()["id"], "mine");
+    assert!(reply.why().contains("cancelled"), "{reply:?}");
+}
+
+#[test]
+fn many_equal_tokens_keep_the_name_that_their_client_gave_them() {
+    let served = Served::new();
+    let client = served.connect();
+    let call = |name: &str, arguments: Value| {
+        let params =
+            json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": "T" } });
+        client.message(&json!(1), "tools/call", &params)
+    };
+    let held: Vec<_> = (0..100)
+        .map(|number| {
+            let request = call("hold", json!({ "name": number.to_string(), "tells": true }));
+            let address = served.address;
+            thread::spawn(move || request.send(address).events())
+        })
+        .collect();
+    for number in 0..100 {
+        until(|| served.seen.has(&format!("began {number}")));
+    }
+    for number in 0..100 {
+        served.seen.release(&number.to_string());
+    }
+    for (number, call) in held.into_iter().enumerate() {
+        let events = call.join().unwrap();
+        assert_eq!(events.len(), 2, "{events:?}");
+        assert_eq!(events[0]["params"]["progressToken"], "T", "{events:?}");
+        assert_eq!(
+            events[1]["result"]["content"][0]["text"],
+            number.to_string()
+        );
+    }
+}
+
 fn hold_quietly(client: &Client, id: &Value, name: &str) -> thread::JoinHandle<Vec<Value>> {
     let params = json!({ "name": "hold", "arguments": { "name": name } });
     let request = client.message(id, "tools/call", &params);

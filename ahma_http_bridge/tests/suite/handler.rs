@@ -92,14 +92,18 @@ impl Handler {
     }
 }
 
+async fn progress(number: u64, context: &RequestContext<RoleServer>) {
+    if let Some(token) = context.meta.get_progress_token() {
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let progress = ProgressNotificationParam::new(token, number as f64);
+        let _ = context.peer.notify_progress(progress).await;
+    }
+}
+
 /// Tells whoever called how far it is, and everybody that something happened.
 async fn news(count: u64, context: &RequestContext<RoleServer>) {
     for number in 0..count {
-        if let Some(token) = context.meta.get_progress_token() {
-            #[expect(clippy::cast_precision_loss, reason = "a small number")]
-            let progress = ProgressNotificationParam::new(token, number as f64);
-            let _ = context.peer.notify_progress(progress).await;
-        }
+        progress(number, context).await;
         let params = serde_json::json!({ "number": number });
         let event = CustomNotification::new("notifications/test", Some(params));
         let event = ServerNotification::CustomNotification(event);
@@ -131,7 +135,13 @@ impl ServerHandler for Handler {
         let number = |name: &str| arguments[name].as_u64().unwrap_or_default();
         let answer = match &*request.name {
             "echo" => text("text"),
-            "hold" => self.hold(text("name"), &context).await,
+            "hold" => {
+                let held = self.hold(text("name"), &context).await;
+                if arguments["tells"] == true {
+                    progress(0, &context).await;
+                }
+                held
+            }
             "lease" => self.lease(text("name"), &context),
             "news" => {
                 news(number("count"), &context).await;

@@ -79,6 +79,70 @@ fn content_that_is_no_message_is_400_with_the_code_of_what_is_wrong() {
 }
 
 #[test]
+fn very_many_values_are_refused_before_they_are_read() {
+    let served = Served::new();
+    let client = served.connect();
+    let many = format!("[{}1]", "1,".repeat(300_000));
+    let call = json!({ "name": "echo", "arguments": { "text": "@" } });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+    let body = message.to_string().replace("\"@\"", &many);
+    for session in [client.session.clone(), None] {
+        let mut request = Request::new("POST", "/mcp").json(body.clone());
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", &session);
+        }
+        refused(&request.send(served.address), 400, "200000 values");
+    }
+}
+
+#[test]
+fn small_liberties_are_taken_as_meant() {
+    let served = Served::new();
+    let client = served.connect();
+    let call = client.calling("echo", &json!({ "text": "hi" }));
+    let shouted = call.clone().without("content-type");
+    let shouted = shouted.header("content-type", "Application/JSON; charset=utf-8");
+    let text = |reply: &Reply| reply.answer()["result"]["content"][0]["text"].clone();
+    assert_eq!(text(&shouted.send(served.address)), "hi");
+    let message = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "echo", "arguments": { "text": "hi" } }
+    });
+    let marked = client.prepared(Request::new("POST", "/mcp").json(format!("\u{feff}{message}")));
+    assert_eq!(text(&marked.send(served.address)), "hi");
+}
+
+#[test]
+fn headers_that_contradict_the_beginning_of_a_session_are_400() {
+    let served = Served::new();
+    let first = Request::message(&initialize("2025-06-18"));
+    let other = first.clone().header("mcp-protocol-version", "2025-11-25");
+    refused(&other.send(served.address), 400, "2025-11-25");
+    let method = first.clone().header("mcp-method", "tools/list");
+    let reply = method.send(served.address);
+    refused(&reply, 400, "tools/list");
+    assert_eq!(reply.json()["error"]["code"], -32020);
+    let right = first
+        .header("mcp-protocol-version", "2025-06-18")
+        .header("mcp-method", "initialize");
+    assert_eq!(right.send(served.address).status, 200);
+    assert_eq!(served.sessions(), 1);
+}
+
+#[test]
+fn a_client_that_sends_everything_before_it_reads_sees_why_it_was_refused() {
+    let served = Served::with_token();
+    let large = Request::new("POST", "/mcp").json("x".repeat(12_000_000));
+    let mut connection = Connection::to(served.address);
+    connection.write(&large.bytes(served.address));
+    refused(&connection.answer(), 401, "token");
+    let known = large.header("authorization", &format!("Bearer {SECRET}"));
+    let mut connection = Connection::to(served.address);
+    connection.write(&known.bytes(served.address));
+    refused(&connection.answer(), 413, "4096 KiB");
+}
+
+#[test]
 fn without_the_token_it_is_401_and_with_it_it_is_served() {
     let served = Served::with_token();
     let first = Request::message(&initialize("2025-06-18"));
@@ -273,8 +337,14 @@ fn strangers_do_not_use_up_what_those_with_the_token_may_do() {
         strangers.contains(&401) && strangers.contains(&429),
         "{strangers:?}"
     );
+    let foreign = Request::new("GET", "/health").header("origin", "https://evil.example");
+    assert_eq!(
+        foreign.send(served.address).status,
+        429,
+        "web pages are strangers"
+    );
     let health = Request::new("GET", "/health").send(served.address);
-    assert_eq!(health.status, 429, "it is counted with strangers");
+    assert_eq!(health.status, 200, "whoever looks for the server finds it");
     let known = served
         .stateless()
         .message(&json!(1), "tools/list", &json!({}));
@@ -293,6 +363,9 @@ fn more_sessions_than_there_may_be_are_503_until_one_ends() {
     let third = Request::message(&initialize("2025-06-18"));
     let reply = third.send(served.address);
     refused(&reply, 503, "--max-sessions");
+    let newer = Request::message(&initialize("2026-07-28"));
+    let newer = newer.header("mcp-protocol-version", "2026-07-28");
+    refused(&newer.send(served.address), 503, "--max-sessions");
     assert!(reply.header("retry-after").is_some());
     let stateless = served.stateless().call("echo", &json!({ "text": "hi" }));
     assert_eq!(stateless.text, "hi", "what needs no session is served");

@@ -44,6 +44,22 @@ fn a_call_of_a_session_goes_on_and_its_answer_can_be_fetched() {
 }
 
 #[test]
+fn an_answer_that_was_sent_into_a_broken_connection_outlives_a_few_others() {
+    let served = Served::new();
+    let client = Client::connect_with(served.address, None, "2025-11-25");
+    let request = client.calling("hold", &json!({ "name": "a" }));
+    let mut opened = request.open(served.address);
+    let begun = opened.event().unwrap().id.unwrap();
+    served.seen.release("a");
+    assert_eq!(opened.rest().answer()["result"]["content"][0]["text"], "a");
+    for _ in 0..3 {
+        client.call("echo", &json!({ "text": "another" }));
+    }
+    let again = client.stream_after(&begun).rest().answer();
+    assert_eq!(again["result"]["content"][0]["text"], "a");
+}
+
+#[test]
 fn a_stream_that_breaks_goes_on_where_it_was() {
     let served = Served::new();
     let client = served.connect();
@@ -73,6 +89,24 @@ fn a_client_that_never_says_it_is_ready_does_not_keep_its_session() {
     assert_eq!(served.sessions(), 2);
     until(|| served.sessions() == 1);
     assert_eq!(ready.call("echo", &json!({ "text": "hi" })).text, "hi");
+}
+
+#[test]
+fn a_client_that_calls_without_saying_that_it_is_ready_is_ready() {
+    let served = Served::limited(Limits {
+        unready: Duration::from_millis(100),
+        ..Limits::default()
+    });
+    let client = Client::begun(served.address, None, "2025-06-18");
+    let silent = Client::begun(served.address, None, "2025-06-18");
+    let request = client.calling("hold", &json!({ "name": "a" }));
+    let address = served.address;
+    let call = std::thread::spawn(move || request.send(address).answer());
+    until(|| served.seen.has("began a"));
+    until(|| served.sessions() == 1);
+    assert_eq!(silent.delete().status, 404, "the other one has ended");
+    served.seen.release("a");
+    assert_eq!(call.join().unwrap()["result"]["content"][0]["text"], "a");
 }
 
 #[test]

@@ -78,6 +78,27 @@ fn the_token_is_in_no_log_and_in_no_answer() {
 }
 
 #[test]
+fn strangers_cannot_fill_the_log() {
+    let mut served = Served::with(&["--rate-limit", "0"]);
+    let path = format!("/{}", "x".repeat(20_000));
+    for _ in 0..300 {
+        let foreign = Request::new("GET", &path).header("origin", "https://evil.example");
+        assert_eq!(foreign.send(served.process.address).status, 403);
+        assert_eq!(
+            Request::new("GET", "/tools")
+                .send(served.process.address)
+                .status,
+            401
+        );
+    }
+    served.process.terminate();
+    served.process.wait();
+    let logged = log(served.process.home());
+    assert!(logged.contains("status=403"), "{logged}");
+    assert!(logged.len() < 20_000, "{}", logged.len());
+}
+
+#[test]
 fn messages_are_echoed_when_that_is_asked_for() {
     let mut served = Served::with(&["--debug", "--log-to-stderr"]);
     let client = served.connect();

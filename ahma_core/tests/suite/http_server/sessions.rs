@@ -164,3 +164,18 @@ fn ask(
         .header("mcp-name", &name);
     client.prepared(request).send(client.address).answer()
 }
+
+#[test]
+fn a_session_stays_what_was_agreed_on() {
+    let served = Served::new();
+    let client = served.connect();
+    let newer = json!({
+        "protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" }
+    });
+    let again = client.request("initialize", &newer);
+    assert_eq!(again["result"]["protocolVersion"], "2025-11-25", "{again}");
+    let level = client.request("logging/setLevel", &json!({ "level": "info" }));
+    assert_eq!(level["result"], json!({}), "{level}");
+    let listed = client.request("tools/list", &json!({}));
+    assert!(listed["result"]["resultType"].is_null(), "{listed}");
+}

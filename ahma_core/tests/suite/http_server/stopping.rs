@@ -82,3 +82,15 @@ fn a_killed_server_leaves_no_process_and_a_file_that_the_next_one_replaces() {
     let state = super::state(next.project.path());
     assert_eq!(state["pid"], next.process.pid());
 }
+
+#[test]
+fn a_command_that_locks_the_place_of_the_state_file_does_not_keep_a_server_from_starting() {
+    let first = Served::new();
+    let client = first.connect();
+    client.start("exec 9<.ahma; flock 9; touch locked; sleep 60");
+    first.until_exists("locked");
+    let second =
+        ahma_tests::http_process::HttpProcess::start(super::AHMA_MCP, &[], first.project.path());
+    assert!(second.said.contains("not found by"), "{}", second.said);
+    assert!(second.connect().sync("echo hi").text.starts_with("hi\n"));
+}

@@ -292,11 +292,27 @@ fn ci_drives_the_server_with_clients_of_others() {
     );
     let script = read("tests/clients/run");
     for client in ["python_client.py", "sdk_client.mjs", "newer_client.mjs"] {
-        assert!(
-            script.contains(&format!("{client}\" \"$server\"")),
-            "{client}"
-        );
+        let name = client.split('.').next().unwrap_or_default();
+        assert!(script.contains(name), "{client}");
         assert!(repository().join("tests/clients").join(client).exists());
     }
+    // Each is told of a server to start, and of one that runs.
+    for ways in [
+        "python_client.py\" \"$server\"",
+        "python_client.py\" \"$url\"",
+        ".mjs\" \"$server\"",
+        ".mjs\" \"$url\"",
+    ] {
+        assert!(script.contains(ways), "{ways}");
+    }
     assert!(script.contains("for era in legacy modern"));
+}
+
+#[test]
+fn ci_runs_the_official_conformance_suite_for_both_revisions() {
+    let lines = read(".ci/run");
+    assert!(lines.lines().any(|line| line == "tests/conformance/run"));
+    let script = read("tests/conformance/run");
+    assert!(script.contains("for revision in 2025-11-25 2026-07-28"));
+    assert!(script.contains("--expected-failures"));
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::echo::Echo;
@@ -23,7 +24,14 @@ pub struct BridgeConfig {
     pub echo: Option<Echo>,
     /// What `/health` tells beside what is known here.
     pub health: Arc<dyn Fn() -> Map<String, Value> + Send + Sync>,
+    /// Names of workspaces, each served at `/mcp/w/NAME`.
+    pub workspaces: Vec<String>,
+    /// Gets a workspace ready to be asked for handlers, or says why that cannot be.
+    pub prepare: Prepare,
 }
+
+/// Gets the workspace of a name ready; asked before every request to it.
+pub type Prepare = Arc<dyn Fn(&str) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// How much is too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +92,8 @@ impl Default for BridgeConfig {
             limits: Limits::default(),
             echo: None,
             health: Arc::new(Map::new),
+            workspaces: Vec::new(),
+            prepare: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
         }
     }
 }

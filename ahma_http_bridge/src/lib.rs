@@ -29,6 +29,7 @@ mod admission;
 mod bind;
 mod config;
 mod echo;
+mod endpoint;
 mod guard;
 mod handshake;
 mod lists;
@@ -44,8 +45,9 @@ mod sessions;
 mod token;
 
 pub use bind::{BindError, FIRST_PORT, LAST_PORT, bind};
-pub use config::{BridgeConfig, Limits, RateLimit};
+pub use config::{BridgeConfig, Limits, Prepare, RateLimit};
 pub use echo::{Direction, Echo};
+pub use endpoint::Asker;
 pub use guard::{Origin, OriginError};
 pub use messages::{Refusal, Understood, cancelling, cancels, understand};
 pub use router::REQUEST_ID_HEADER;

@@ -25,7 +25,16 @@ pub(crate) async fn health(
     // Not counted: whoever looks for the server must not be kept from it by others who do.
     let mut told = (bridge.health)();
     told.insert("status".to_owned(), json!("ok"));
-    told.insert("sessions".to_owned(), json!(bridge.sessions.count()));
+    told.insert(
+        "sessions".to_owned(),
+        json!(
+            bridge
+                .endpoints
+                .all()
+                .map(|it| it.sessions.count())
+                .sum::<usize>()
+        ),
+    );
     let query = query.unwrap_or_default();
     let mut pairs = query.split('&');
     let challenge = pairs.find_map(|pair| pair.strip_prefix("challenge="));
@@ -63,7 +72,9 @@ pub(crate) async fn list(bridge: &Bridge, name: &'static str) -> Result<Response
         .header("mcp-method", method)
         .body(Full::new(Bytes::from(body.to_string())))
         .map_err(|_| failed())?;
-    let response = (bridge.protocol)(request).await.map(axum::body::Body::new);
+    let response = (bridge.endpoints.plain().protocol)(request)
+        .await
+        .map(axum::body::Body::new);
     let response = negotiation::as_one_document(response).await;
     let response = response.ok_or_else(failed)?;
     let answer = response.into_body().collect().await;

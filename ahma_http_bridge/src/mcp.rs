@@ -1,5 +1,6 @@
 //! `/mcp`: what is around the SDK's own answer to a request.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -19,15 +20,17 @@ use tokio::time::timeout;
 
 use crate::admission::Rate;
 use crate::echo::{Direction, Echo};
+use crate::endpoint::Endpoint;
 use crate::handshake::{self, SESSION_ID};
 use crate::messages::{Understood, too_many_values, understand, without_mark};
-use crate::negotiation::{self, Form};
+use crate::negotiation::{self, Form, OneDocument};
 use crate::problem::Problem;
 use crate::router::Bridge;
 use crate::sessions::{Session, Sessions};
 
 /// As other protocols over JSON-RPC know it.
 const CANCELLED: ErrorCode = ErrorCode(-32800);
+const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 const METHODS: &str = "GET, POST, DELETE";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
@@ -51,19 +54,25 @@ where
 /// Answers a request of somebody who may ask.
 pub(crate) async fn serve(
     bridge: &Bridge,
+    endpoint: &Endpoint,
     parts: Parts,
     body: &mut Body,
 ) -> Result<Response, Problem> {
     let named = session_id(&parts.headers)?;
-    let session = named.as_deref().and_then(|id| bridge.sessions.find(id));
+    let session = named.as_deref().and_then(|id| endpoint.sessions.find(id));
     count(bridge, session.as_deref())?;
+    if let (Some(id), None) = (&named, &session)
+        && endpoint.sessions.is_banned(id)
+    {
+        return Err(roots_changed());
+    }
     match parts.method {
-        Method::POST => post(bridge, parts, body, session.as_deref()).await,
-        Method::GET => stream(bridge, parts).await,
+        Method::POST => post(bridge, endpoint, parts, body, session.as_deref()).await,
+        Method::GET => stream(bridge, endpoint, parts).await,
         Method::DELETE => match (named, session) {
             (None, _) => Err(no_session_named()),
             (Some(_), None) => Err(no_such_session()),
-            (Some(_), Some(_)) => end(bridge, parts).await,
+            (Some(_), Some(_)) => end(endpoint, parts).await,
         },
         _ => {
             let why = format!("/mcp takes {METHODS}");
@@ -95,6 +104,7 @@ fn count(bridge: &Bridge, session: Option<&Session>) -> Result<(), Problem> {
 
 async fn post(
     bridge: &Bridge,
+    endpoint: &Endpoint,
     mut parts: Parts,
     body: &mut Body,
     session: Option<&Session>,
@@ -133,12 +143,26 @@ async fn post(
         echo.show(Direction::FromClient, &content);
     }
     if let Some(message) = handshake::beginning(&parts.headers, &content) {
-        let begun = handshake::begin(&bridge.sessions, message, parts, form).await?;
+        let begun = handshake::begin(&endpoint.sessions, message, parts, form).await?;
         return Ok(echoed(bridge, begun));
     }
+    if let Some(session) = session
+        && session.life.are_roots_locked()
+        && changes_roots(&content)
+    {
+        tracing::warn!(
+            session = session.life.id(),
+            "its roots changed after its scope was set"
+        );
+        endpoint.sessions.ban(session.life.id());
+        return Err(roots_changed());
+    }
     negotiation::as_the_sdk_likes(&mut parts.headers);
+    if form == Form::Json {
+        parts.extensions.insert(OneDocument);
+    }
     let request = Request::from_parts(parts, Full::new(content.clone()));
-    let response = understandable((bridge.protocol)(request).await, &content).await?;
+    let response = understandable((endpoint.protocol)(request).await, &content).await?;
     let response = match form {
         Form::Events => response,
         Form::Json => match negotiation::as_one_document(response).await {
@@ -149,7 +173,11 @@ async fn post(
     Ok(echoed(bridge, response))
 }
 
-async fn stream(bridge: &Bridge, mut parts: Parts) -> Result<Response, Problem> {
+async fn stream(
+    bridge: &Bridge,
+    endpoint: &Endpoint,
+    mut parts: Parts,
+) -> Result<Response, Problem> {
     if !negotiation::takes_events(&parts.headers) {
         return Err(Problem::new(
             StatusCode::NOT_ACCEPTABLE,
@@ -158,13 +186,13 @@ async fn stream(bridge: &Bridge, mut parts: Parts) -> Result<Response, Problem> 
     }
     negotiation::as_the_sdk_likes(&mut parts.headers);
     let request = Request::from_parts(parts, Full::default());
-    let response = understandable((bridge.protocol)(request).await, &Bytes::new()).await?;
+    let response = understandable((endpoint.protocol)(request).await, &Bytes::new()).await?;
     Ok(echoed(bridge, response))
 }
 
-async fn end(bridge: &Bridge, parts: Parts) -> Result<Response, Problem> {
+async fn end(endpoint: &Endpoint, parts: Parts) -> Result<Response, Problem> {
     let request = Request::from_parts(parts, Full::default());
-    let mut response = understandable((bridge.protocol)(request).await, &Bytes::new()).await?;
+    let mut response = understandable((endpoint.protocol)(request).await, &Bytes::new()).await?;
     if response.status() == StatusCode::ACCEPTED {
         // It has been done; several clients warn of anything else.
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -256,6 +284,26 @@ fn unanswered(content: &Bytes) -> Problem {
 #[derive(serde::Deserialize)]
 struct Named {
     id: Option<RequestId>,
+}
+
+/// Whether a message says that the client has other roots than before.
+fn changes_roots(content: &[u8]) -> bool {
+    let method = serde_json::from_slice::<Told<'_>>(content);
+    method.is_ok_and(|it| it.method == ROOTS_CHANGED)
+}
+
+#[derive(serde::Deserialize)]
+struct Told<'m> {
+    #[serde(borrow)]
+    method: Cow<'m, str>,
+}
+
+fn roots_changed() -> Problem {
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "the scope of this session was set by its first roots and cannot change, so it has ended; begin a new one with \
+         `initialize`",
+    )
 }
 
 fn no_session_named() -> Problem {

@@ -23,6 +23,10 @@ pub(crate) enum Form {
     Json,
 }
 
+/// Marks a request whose caller takes one document: it can be asked nothing before that comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OneDocument;
+
 /// The form that a caller wants of an answer. Events win when both are named; JSON is what those get who do not
 /// say. None when neither will do.
 pub(crate) fn wanted(headers: &HeaderMap) -> Option<Form> {

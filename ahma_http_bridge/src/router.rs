@@ -25,13 +25,13 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
-use crate::config::{BridgeConfig, Limits};
+use crate::config::{BridgeConfig, Limits, Prepare};
 use crate::echo::Echo;
+use crate::endpoint::Endpoints;
 use crate::guard::Guard;
-use crate::mcp::{self, Protocol};
+use crate::mcp;
 use crate::problem::Problem;
 use crate::seldom::Seldom;
-use crate::sessions::Sessions;
 use crate::{lists, negotiation};
 
 /// Names a request in the log and in its answer. What a caller sends under this name is replaced.
@@ -48,8 +48,8 @@ static REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_HEADER);
 pub(crate) struct Bridge(Arc<Parts>);
 
 pub(crate) struct Parts {
-    pub(crate) protocol: Protocol,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) endpoints: Endpoints,
+    prepare: Prepare,
     pub(crate) admission: Admission,
     pub(crate) limits: Limits,
     pub(crate) echo: Option<Echo>,
@@ -71,12 +71,7 @@ impl Deref for Bridge {
 }
 
 impl Bridge {
-    pub(crate) fn new(
-        config: BridgeConfig,
-        address: SocketAddr,
-        sessions: Arc<Sessions>,
-        protocol: Protocol,
-    ) -> Self {
+    pub(crate) fn new(config: BridgeConfig, address: SocketAddr, endpoints: Endpoints) -> Self {
         Bridge(Arc::new(Parts {
             guard: Guard::new(address, &config.origins),
             admission: Admission::new(config.token, config.limits.rate),
@@ -86,8 +81,8 @@ impl Bridge {
             stopping: CancellationToken::new(),
             last_request: AtomicU64::new(0),
             refusals: Seldom::default(),
-            protocol,
-            sessions,
+            prepare: config.prepare,
+            endpoints,
             address,
         }))
     }
@@ -97,6 +92,8 @@ pub(crate) fn router(bridge: &Bridge, origins: &[crate::guard::Origin]) -> Route
     let mut router = Router::new()
         .route("/mcp", any(admitted))
         .route("/mcp/", any(admitted))
+        .route("/mcp/w/{name}", any(admitted))
+        .route("/mcp/w/{name}/", any(admitted))
         .route("/tools", any(admitted))
         .route("/resources", any(admitted))
         .route("/prompts", any(admitted))
@@ -198,7 +195,14 @@ async fn answered(
         "/tools" => "tools",
         "/resources" => "resources",
         "/prompts" => "prompts",
-        _ => return mcp::serve(bridge, parts, body).await,
+        path => {
+            let endpoint = bridge.endpoints.at(path).ok_or_else(no_such_workspace)?;
+            if let Some(name) = &endpoint.workspace {
+                let ready = (bridge.prepare)(name).await;
+                ready.map_err(|why| not_ready(&why))?;
+            }
+            return mcp::serve(bridge, endpoint, parts, body).await;
+        }
     };
     lists::only_get(&parts)?;
     lists::list(bridge, list).await
@@ -216,6 +220,16 @@ async fn drain(mut body: Body) {
         }
     };
     let _ = timeout(DRAIN_PATIENCE, reading).await;
+}
+
+fn no_such_workspace() -> Problem {
+    let why = "there is no such workspace; the operator declares them with --workspace NAME=PATH";
+    Problem::new(StatusCode::NOT_FOUND, why)
+}
+
+fn not_ready(why: &str) -> Problem {
+    let why = format!("the workspace cannot be used: {why}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
 async fn nothing_here(State(bridge): State<Bridge>) -> Problem {

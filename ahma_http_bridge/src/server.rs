@@ -10,7 +10,6 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -19,14 +18,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{BridgeConfig, Limits};
-use crate::handshake;
-use crate::mcp;
+use crate::endpoint::{Asker, Endpoints};
 use crate::patience::Patient;
 use crate::router::{Bridge, router};
-use crate::sessions::{self, SessionLife, Sessions};
+use crate::sessions;
 
-/// How often an open stream that says nothing shows that it is open.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How long no connection is taken when the system has none to give.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
 /// What is held of a request whose head has not come to its end.
@@ -52,7 +48,7 @@ impl HttpServer {
     pub fn start<H>(
         listener: std::net::TcpListener,
         config: BridgeConfig,
-        handler: impl Fn(Option<&SessionLife>) -> H + Send + Sync + 'static,
+        handler: impl Fn(Asker<'_>) -> H + Send + Sync + 'static,
     ) -> io::Result<Self>
     where
         H: ServerHandler + Send + 'static,
@@ -60,25 +56,11 @@ impl HttpServer {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let handler = Arc::new(handler);
-        let of_sessions = Arc::clone(&handler);
-        let serve = handshake::serving(move |life| of_sessions(Some(life)));
-        let sessions = Arc::new(Sessions::new(config.limits.clone(), serve));
         let ending = CancellationToken::new();
-        let mut sdk = StreamableHttpServerConfig::default()
-            .with_sse_keep_alive(Some(SIGN_OF_LIFE))
-            // Sessions see to that, for clients that know what it means.
-            .with_sse_retry(None)
-            // `guard` has looked, and more closely.
-            .disable_allowed_hosts()
-            .with_cancellation_token(ending.clone());
-        sdk.max_request_body_bytes = config.limits.body;
-        let service =
-            StreamableHttpService::new(move || Ok(handler(None)), Arc::clone(&sessions), sdk);
+        let endpoints = Endpoints::new(&config.workspaces, &config.limits, &ending, handler);
         let origins = config.origins.clone();
         let limits = config.limits.clone();
-        let protocol = mcp::protocol(service);
-        let bridge = Bridge::new(config, address, Arc::clone(&sessions), protocol);
+        let bridge = Bridge::new(config, address, endpoints);
         let (connections, closing) = (TaskTracker::new(), CancellationToken::new());
         let accepting = Accepting {
             router: router(&bridge, &origins),
@@ -88,15 +70,16 @@ impl HttpServer {
             limits,
         };
         let stopping = bridge.stopping.clone();
-        let tasks = vec![
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = stopping.cancelled() => {}
-                    () = accepting.accept(listener) => {}
-                }
-            }),
-            tokio::spawn(sessions::end_unused(sessions)),
-        ];
+        let mut tasks = vec![tokio::spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = accepting.accept(listener) => {}
+            }
+        })];
+        for endpoint in bridge.endpoints.all() {
+            let sessions = Arc::clone(&endpoint.sessions);
+            tasks.push(tokio::spawn(sessions::end_unused(sessions)));
+        }
         Ok(HttpServer {
             bridge,
             connections,
@@ -111,10 +94,10 @@ impl HttpServer {
         self.bridge.address
     }
 
-    /// Tells how many sessions are open.
-    pub fn session_count(&self) -> impl Fn() -> usize + Send + Sync + 'static {
-        let sessions = Arc::clone(&self.bridge.sessions);
-        move || sessions.count()
+    /// Tells how many sessions are open at `/mcp`, or in a workspace.
+    pub fn session_count(&self) -> impl Fn(Option<&str>) -> usize + Send + Sync + 'static {
+        let bridge = self.bridge.clone();
+        move |workspace| bridge.endpoints.count(workspace)
     }
 
     /// Takes no connection and no request any more. What is in work goes on.
@@ -125,14 +108,18 @@ impl HttpServer {
     /// Ends when what is in work is answered, and in any case after a time.
     pub async fn finish(self, patience: Duration) {
         self.stop_taking();
-        self.bridge.sessions.end_news();
+        for endpoint in self.bridge.endpoints.all() {
+            endpoint.sessions.end_news();
+        }
         self.closing.cancel();
         self.connections.close();
         if timeout(patience, self.connections.wait()).await.is_err() {
             tracing::info!("connections that are still open are closed");
         }
         self.ending.cancel();
-        self.bridge.sessions.end_all();
+        for endpoint in self.bridge.endpoints.all() {
+            endpoint.sessions.end_all();
+        }
     }
 }
 

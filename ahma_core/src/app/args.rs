@@ -127,7 +127,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PORT")]
     pub(super) http_port: Option<u16>,
 
-    /// What callers over HTTP have to show: `auto` (a secret that is made once for each user), `off`, or a secret.
+    /// What callers over HTTP have to show: `auto` (a secret that is made once for each project), `off`, or a secret.
     /// Default: `AHMA_HTTP_TOKEN`, which others cannot see as easily as an argument, else auto.
     #[arg(long, value_name = "auto|off|VALUE")]
     pub(super) http_token: Option<String>,
@@ -151,6 +151,19 @@ pub(super) struct Args {
     /// Requests that may come at once before that counts.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) rate_burst: u32,
+
+    /// Each session over HTTP has a scope, a sandbox and operations of its own: the scope is the first root that its
+    /// client names. Needs --scope-root.
+    #[arg(long, requires = "scope_root")]
+    pub(super) session_isolation: bool,
+
+    /// A directory at or below which the scopes of sessions are; may be given several times.
+    #[arg(long, value_name = "DIR", requires = "session_isolation")]
+    pub(super) scope_root: Vec<PathBuf>,
+
+    /// A project that is served at /mcp/w/NAME, with its own scope, tools and operations; may be given several times.
+    #[arg(long, value_name = "NAME=PATH")]
+    pub(super) workspace: Vec<String>,
 
     /// Where a record of every operation goes: a file, or `off`. Default: a file a day in the user's cache
     /// directory, of which 30 are kept.

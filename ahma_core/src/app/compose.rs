@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use ahma_http_bridge::{Direction, Echo};
 use ahma_sandbox::{allow_many_descriptors, protect_this_process};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
@@ -14,26 +13,19 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Args, Mode};
-use super::confinement::Confinement;
 use super::failure::Failure;
 use super::http::{Http, Prepared};
 use super::logging::Logging;
-use super::reload::{self, Reload};
+use super::scopes::Scopes;
 use super::settings::Settings;
 use super::signals::{HangUps, StopSignals};
 use super::warnings::warn_loudly;
-use crate::config::AvailabilityCheck;
-use crate::executor::{AvailabilityJudge, Executor, QuietCommands, ShowTrouble};
-use crate::operation::OperationStore;
-use crate::output::{SpoolBudget, SpoolPlace};
-use crate::registry::{Registry, ToolSnapshot};
-use crate::service::{AhmaService, ListedTools, ServiceState, Serving, built_in_tools};
+use super::world::{Common, Tools, World};
+use crate::service::{AhmaService, Serving};
 use crate::stdio::{LineTransport, StandardStreams};
 
 /// How long answers that are on their way are waited for when every command has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
-/// How long sandbox hosts, which then have nothing to do, are waited for.
-const LAST_PROCESSES: Duration = Duration::from_millis(500);
 const AT_ONCE: &str = "ended at once by a second signal";
 
 /// Serves until the client on stdin and stdout goes, where there is one, or a signal comes.
@@ -77,7 +69,6 @@ async fn serve(
     environment: BTreeMap<OsString, OsString>,
     logging: &mut Logging,
 ) -> Result<(), Failure> {
-    let started = SystemTime::now();
     let mut signals = StopSignals::listen()?;
     let hang_ups = HangUps::listen()?;
     let audit = logging.audit_log(&settings.audit, &settings.log);
@@ -91,58 +82,32 @@ async fn serve(
         .map(|http| Prepared::take(http, &settings.scope, echo.clone()));
     let http = http.transpose()?;
 
-    let reload = Reload::of(&settings);
-    // Tool files are read while the first sandbox host starts.
-    let reading = reload.read_first();
-    let confinement = Confinement::establish(&settings, &environment).await?;
-    let tools = reading
-        .await
-        .map_err(|error| Failure::Other(error.to_string()))?;
-    let tools = tools.map_err(Failure::Usage)?;
-    let Confinement { hosts, .. } = &confinement;
+    let common = Common::new(
+        environment,
+        &settings,
+        audit,
+        echo,
+        logging.warnings.clone(),
+    )?;
+    let (common, settings) = (Arc::new(common), Arc::new(settings));
+    let is_isolated = settings.http.iter().any(|http| http.scope_roots.is_some());
+    let serving = Serving::new(settings.mode.name(), is_isolated);
+    let world = World::establish(&settings, &common, Tools::OfTheScope, serving).await?;
     if settings.sandbox_is_off {
         warn_loudly("the sandbox is switched off; commands can do what you can do");
     }
-
-    let questions = QuietCommands::new(Arc::clone(hosts), confinement.environment.clone());
-    let judge = AvailabilityJudge::new(questions.clone());
-    let registry = Arc::new(Registry::new(known_at_once(tools, &judge).await));
-    let are_safe = reload::are_safe(&settings.tools, hosts.policy(), &confinement.report);
-    hang_ups.ask_for_reload(Arc::clone(&reload.asked));
-    let reloading = tokio::spawn(reload.keep_current(Arc::clone(&registry), are_safe, judge));
-
-    let spools = SpoolPlace::new(
-        confinement.session.path(),
-        Arc::new(SpoolBudget::new(settings.spool_bytes)),
+    let asking = Arc::clone(&common);
+    hang_ups.ask_for_reload(move || asking.reload_all());
+    let state = Arc::clone(&world.state);
+    let scopes = Scopes::new(
+        Arc::clone(&state),
+        Arc::clone(&common),
+        Arc::clone(&settings),
     );
-    let store = Arc::new(OperationStore::new(settings.retention, spools));
-    let mut executor = Executor::new(Arc::clone(hosts), store, settings.at_once);
-    if let Some(audit) = audit {
-        executor = executor.with_audit_log(audit);
-    }
-    if let Some(echo) = echo {
-        executor = executor.with_trouble_shown(shown_by(echo));
-    }
-    let state = Arc::new(ServiceState {
-        executor,
-        hosts: Arc::clone(hosts),
-        environment: confinement.environment.clone(),
-        shell: confinement.shell.clone(),
-        default_deadline: settings.deadline,
-        sandbox_is_off: settings.sandbox_is_off,
-        started,
-        questions,
-        warnings: logging.warnings.clone(),
-        registry,
-        always_sync: settings.always_sync,
-        no_shell: settings.no_shell,
-        serving: Serving::new(settings.mode.name()),
-        built_in: built_in_tools(settings.no_shell, settings.always_sync),
-        listed: ListedTools::default(),
-    });
 
     // HTTP is there before anybody hears of the server.
-    let http = http.map(|http| http.serve(&state)).transpose()?;
+    let http = http.map(|http| http.serve(&state, &common, &scopes));
+    let http = http.transpose()?;
     let (mut client, _modes) = match settings.mode {
         Mode::Http | Mode::ListTools => (None, None),
         Mode::Stdio | Mode::Dual => {
@@ -167,16 +132,14 @@ async fn serve(
 
     tracing::info!("stopping");
     let stopping = async {
-        reloading.abort();
         // First of all it cannot be found any more.
         drop(found);
         if let Some(http) = &http {
             http.stop_taking();
         }
-        state.executor.shut_down("the server stops").await;
+        tokio::join!(world.end_operations("the server stops"), scopes.end());
         tokio::join!(last_answers(client), last_http_answers(http));
-        // They end with the server anyway; whoever waits for the server finds them gone.
-        let _ = tokio::time::timeout(LAST_PROCESSES, state.hosts.end()).await;
+        world.end_hosts().await;
     };
     tokio::select! {
         () = stopping => served,
@@ -205,10 +168,6 @@ async fn last_http_answers(http: Option<Http>) {
     if let Some(http) = http {
         http.finish(LAST_ANSWERS).await;
     }
-}
-
-fn shown_by(echo: Echo) -> ShowTrouble {
-    Arc::new(move |trouble| echo.show(Direction::Error, trouble.as_bytes()))
 }
 
 /// The conversation with the client.
@@ -252,11 +211,4 @@ impl Client {
             let _ = tokio::time::timeout(LAST_ANSWERS, self.served).await;
         }
     }
-}
-
-/// The tools with what can be known of them before anyone asks, because no command has to run for it.
-async fn known_at_once(tools: ToolSnapshot, judge: &AvailabilityJudge) -> ToolSnapshot {
-    let mut checks = tools.checks();
-    checks.retain(|check| matches!(check, AvailabilityCheck::OnPath(_)));
-    tools.judged(judge.judge(checks).await.into_iter().collect())
 }

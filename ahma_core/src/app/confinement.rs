@@ -11,6 +11,7 @@ use ahma_sandbox::{
 
 use super::failure::Failure;
 use super::settings::Settings;
+use super::world::Common;
 use super::{identity, toolchains};
 use crate::config::Narrowing;
 use crate::executor::{HostKeeper, WarmShells};
@@ -33,14 +34,9 @@ pub(super) struct Confinement {
 
 impl Confinement {
     /// Gets everything ready and starts the first host: without a sandbox nothing is served.
-    pub(super) async fn establish(
-        settings: &Settings,
-        environment: &BTreeMap<OsString, OsString>,
-    ) -> Result<Self, Failure> {
-        let base = private_base(settings, environment).ok_or_else(no_private_base)?;
-        let session = SessionDirectory::create(&base)?;
-        // What servers left behind that were killed is cleared away beside the work.
-        tokio::task::spawn_blocking(move || SessionDirectory::sweep(&base));
+    pub(super) async fn establish(settings: &Settings, common: &Common) -> Result<Self, Failure> {
+        let environment = &common.environment;
+        let session = SessionDirectory::create(&common.private_base)?;
         let mut policy = policy(settings, session.path());
         let mut writable = policy.write.clone();
         writable.push(policy.scope.clone());
@@ -59,6 +55,7 @@ impl Confinement {
         let shell = shell();
         let warm = WarmShells {
             count: settings.warm_shells,
+            wait: settings.warm_shells_wait,
             shell: shell.clone().into(),
             environment: variables.clone(),
         };
@@ -75,11 +72,11 @@ impl Confinement {
     }
 }
 
-/// Where private directories can be: out of reach of commands.
-fn private_base(
+/// Where private directories can be: out of reach of commands in any scope that the operator has named.
+pub(super) fn private_base(
     settings: &Settings,
     environment: &BTreeMap<OsString, OsString>,
-) -> Option<PathBuf> {
+) -> Result<PathBuf, Failure> {
     let runtime = environment
         .get(OsStr::new("XDG_RUNTIME_DIR"))
         .map(PathBuf::from);
@@ -88,13 +85,17 @@ fn private_base(
         .into_iter()
         .chain(runtime)
         .chain(usual);
-    let granted: Vec<&PathBuf> = settings.write.iter().chain([&settings.scope]).collect();
+    let workspaces = settings.http.iter().flat_map(|http| &http.workspaces);
+    let workspaces = workspaces.map(|workspace| &workspace.scope);
+    let granted = settings.write.iter().chain([&settings.scope]);
+    let granted: Vec<&PathBuf> = granted.chain(workspaces).collect();
     // An operator who grants everything has said so.
     let everything = granted.iter().any(|path| path.parent().is_none());
     let in_reach = |base: &PathBuf| granted.iter().any(|path| base.starts_with(path));
     candidates
         .filter_map(|base| base.canonicalize().ok())
         .find(|base| everything || !in_reach(base))
+        .ok_or_else(no_private_base)
 }
 
 fn no_private_base() -> Failure {

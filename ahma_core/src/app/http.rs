@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ahma_http_bridge::{BridgeConfig, Echo, HttpServer, Token, bind};
+use ahma_http_bridge::{Asker, BridgeConfig, Echo, HttpServer, Token, bind};
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
 use super::failure::Failure;
 use super::http_settings::{HttpSettings, TokenSetting};
+use super::scopes::Scopes;
 use super::state_file::{ServerState, StateFile, StatePlace};
 use super::token_file;
 use super::warnings::warn_loudly;
+use super::world::Common;
 use crate::operation::OperationState;
 use crate::project;
-use crate::service::{AhmaService, HttpServing, ServiceState};
+use crate::service::{HttpServing, ServiceState};
 
 /// What is taken before the sandbox starts.
 pub(super) struct Prepared {
@@ -58,16 +60,25 @@ impl Prepared {
     }
 
     /// Serves. It accepts when this returns.
-    pub(super) fn serve(self, state: &Arc<ServiceState>) -> Result<Http, Failure> {
-        let (told, served) = (Arc::clone(state), Arc::clone(state));
+    pub(super) fn serve(
+        self,
+        state: &Arc<ServiceState>,
+        common: &Arc<Common>,
+        scopes: &Arc<Scopes>,
+    ) -> Result<Http, Failure> {
+        let (told, served) = (Arc::clone(common), Arc::clone(scopes));
+        let workspaces = self.settings.workspaces.iter();
+        let workspaces: Vec<String> = workspaces.map(|it| it.name.clone()).collect();
         let config = BridgeConfig {
             token: self.token.clone(),
             origins: self.settings.origins,
             limits: self.settings.limits,
             echo: self.echo,
             health: Arc::new(move || health(&told)),
+            workspaces: workspaces.clone(),
+            prepare: scopes.prepare(),
         };
-        let handler = move |_: Option<&_>| AhmaService::new(Arc::clone(&served));
+        let handler = move |asker: Asker<'_>| served.handler(asker);
         let server = HttpServer::start(self.listener, config, handler)?;
         let _ = state.serving.http.set(HttpServing {
             address: server.address(),
@@ -78,6 +89,8 @@ impl Prepared {
             token: self.token,
             token_file: self.token_file,
             place: self.place,
+            workspaces,
+            is_isolated: self.settings.scope_roots.is_some(),
         })
     }
 }
@@ -88,6 +101,8 @@ pub(super) struct Http {
     token: Option<Token>,
     token_file: Option<PathBuf>,
     place: StatePlace,
+    workspaces: Vec<String>,
+    is_isolated: bool,
 }
 
 impl Http {
@@ -112,6 +127,13 @@ impl Http {
         let url = format!("http://{address}/mcp");
         tracing::info!(url, "serving over HTTP");
         let mut text = announcement(&url, self.token.as_ref(), &scope);
+        if self.is_isolated {
+            text += "  each session       has a scope of its own: the first root of its client\n";
+        }
+        for name in &self.workspaces {
+            let url = with_key(&format!("{url}/w/{name}"), self.token.as_ref());
+            text += &format!("  workspace          {url}\n");
+        }
         let path = path.display();
         text += &match &found_by {
             Some(_) => format!("  found by           {path}\n"),
@@ -152,10 +174,7 @@ fn no_state_file(scope: &Path, error: &io::Error) -> Failure {
 
 /// What the operator copies.
 fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
-    let with_key = match token {
-        Some(token) => format!("{url}?key={}", token.reveal()),
-        None => url.to_owned(),
-    };
+    let with_key = with_key(url, token);
     let entry = json!({ "mcpServers": { "Ahama": { "type": "http", "url": with_key } } });
     format!(
         "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n",
@@ -163,17 +182,22 @@ fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
     )
 }
 
-fn health(state: &ServiceState) -> serde_json::Map<String, serde_json::Value> {
-    let operations = state.executor.store().newest_first();
-    let count = |wanted| operations.iter().filter(|it| it.state() == wanted).count();
-    let uptime = SystemTime::now().duration_since(state.started);
+fn with_key(url: &str, token: Option<&Token>) -> String {
+    match token {
+        Some(token) => format!("{url}?key={}", token.reveal()),
+        None => url.to_owned(),
+    }
+}
+
+fn health(common: &Common) -> serde_json::Map<String, serde_json::Value> {
+    let uptime = SystemTime::now().duration_since(common.started);
     let told = json!({
         "name": "ahma_mcp",
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
         "operations": {
-            "running": count(OperationState::Running),
-            "queued": count(OperationState::Queued),
+            "running": common.count(OperationState::Running),
+            "queued": common.count(OperationState::Queued),
         },
     });
     match told {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ahma_http_bridge::{Limits, Origin, OriginError, RateLimit, Token, TokenError};
+use ahma_sandbox::{Width, checked_scope};
 use rustix::process::{Resource, getrlimit};
 use sha2::{Digest as _, Sha256};
 
@@ -16,6 +17,9 @@ use super::log_settings::in_reach;
 /// Connections beside those that sessions need: two each.
 const OTHER_CONNECTIONS: usize = 500;
 
+/// Of a workspace.
+const LONGEST_NAME: usize = 64;
+
 /// Where and for whom HTTP is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpSettings {
@@ -24,6 +28,16 @@ pub(super) struct HttpSettings {
     pub(super) token: TokenSetting,
     pub(super) origins: Vec<Origin>,
     pub(super) limits: Limits,
+    pub(super) workspaces: Vec<WorkspaceSetting>,
+    /// Directories at or below which sessions have scopes of their own; none means that they share the server's.
+    pub(super) scope_roots: Option<Vec<PathBuf>>,
+}
+
+/// A project that the operator has declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WorkspaceSetting {
+    pub(super) name: String,
+    pub(super) scope: PathBuf,
 }
 
 /// What callers have to show.
@@ -54,6 +68,16 @@ pub(super) enum HttpSettingsError {
     #[error("the origin of --allow-origin cannot be used: {0}")]
     Origin(#[from] OriginError),
     #[error(
+        "`{0}` of --workspace is not NAME=PATH, with a name of letters, digits, `.`, `_` and `-` that no other has"
+    )]
+    Workspace(String),
+    #[error("the directory {path} of {flag} cannot be used: {reason}")]
+    Directory {
+        flag: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error(
         "the user's state directory is not known, so there is no place for a token\n\
          hint: set HOME, or choose a token with AHMA_HTTP_TOKEN"
     )]
@@ -73,12 +97,16 @@ impl HttpSettings {
         scope: &Path,
         readable: &[PathBuf],
     ) -> Result<Self, HttpSettingsError> {
+        let home = environment.get(OsStr::new("HOME")).map(Path::new);
+        let workspaces = workspaces(&args.workspace, home)?;
+        let declared = workspaces.iter().map(|it| it.scope.clone());
+        let readable: Vec<PathBuf> = readable.iter().cloned().chain(declared).collect();
         let origins = args.allow_origin.iter();
         let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
-            token: token(args, environment, scope, readable)?,
+            token: token(args, environment, scope, &readable)?,
             origins: origins
                 .map(|it| Origin::new(it))
                 .collect::<Result<_, _>>()?,
@@ -89,8 +117,53 @@ impl HttpSettings {
                 connections: (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2),
                 ..Limits::default()
             },
+            scope_roots: match args.session_isolation {
+                true => Some(scope_roots(&args.scope_root)?),
+                false => None,
+            },
+            workspaces,
         })
     }
+}
+
+fn scope_roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, HttpSettingsError> {
+    let real = |path: &PathBuf| {
+        let real = checked_scope(path, None, Width::Any);
+        real.map_err(|error| HttpSettingsError::Directory {
+            flag: "--scope-root",
+            path: path.clone(),
+            reason: error.to_string(),
+        })
+    };
+    named.iter().map(real).collect()
+}
+
+fn workspaces(
+    named: &[String],
+    home: Option<&Path>,
+) -> Result<Vec<WorkspaceSetting>, HttpSettingsError> {
+    let mut found: Vec<WorkspaceSetting> = Vec::new();
+    for text in named {
+        let wrong = || HttpSettingsError::Workspace(text.clone());
+        let (name, path) = text.split_once('=').ok_or_else(wrong)?;
+        let fits = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
+        let is_name = name.chars().all(fits) && (1..=LONGEST_NAME).contains(&name.len());
+        let is_taken = found.iter().any(|it| it.name == name);
+        if !is_name || is_taken || matches!(name, "." | "..") {
+            return Err(wrong());
+        }
+        let scope = checked_scope(Path::new(path), home, Width::Project);
+        let scope = scope.map_err(|error| HttpSettingsError::Directory {
+            flag: "--workspace",
+            path: PathBuf::from(path),
+            reason: error.to_string(),
+        })?;
+        found.push(WorkspaceSetting {
+            name: name.to_owned(),
+            scope,
+        });
+    }
+    Ok(found)
 }
 
 /// How many files this process may open; commands need some of them.

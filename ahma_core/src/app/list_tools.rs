@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::failure::{EXIT_FAILURE, EXIT_USAGE};
 use super::settings;
-use super::sources::ToolSources;
+use super::sources::ToolArgs;
 use crate::config::{Catalog, Waiting, listed_description, load};
 use crate::registry::fits;
 use crate::service::built_in_tools;
@@ -18,7 +18,7 @@ use crate::service::built_in_tools;
 pub(super) fn run(args: &Args) -> ExitCode {
     let environment = std::env::vars_os().collect();
     let project = settings::asked_scope(args, &environment).unwrap_or(Path::new("."));
-    let sources = match ToolSources::of(args, &environment, project).read() {
+    let sources = match ToolArgs::of(args, &environment).sources(project).read() {
         Ok(sources) => sources,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");

@@ -12,6 +12,8 @@ mod list_tools;
 mod log_settings;
 mod logging;
 mod reload;
+mod roots;
+mod scopes;
 mod settings;
 mod signals;
 mod sources;
@@ -20,6 +22,7 @@ mod token_file;
 mod toolchains;
 mod warnings;
 mod way;
+mod world;
 
 use std::process::ExitCode;
 

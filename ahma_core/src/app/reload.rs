@@ -191,24 +191,25 @@ fn identities(directories: &[PathBuf]) -> Vec<Option<(u64, u64)>> {
 
 /// Whether commands can write none of the directories.
 pub(super) fn are_safe(
-    sources: &ToolSources,
+    settings: &Settings,
     policy: &SandboxPolicy,
     report: &SandboxReport,
 ) -> bool {
-    let directories = sources.directories();
+    let mut writable = policy.write.clone();
+    writable.push(policy.scope.clone());
+    writable.extend(settings.other_scopes());
+    let directories = settings.tools.directories();
     let mut directories = directories.iter();
-    directories.all(|directory| is_safe(directory, policy, report))
+    directories.all(|directory| is_safe(directory, &writable, report))
 }
 
 /// Whether commands cannot write a directory: every step of the way to it is out of their reach, or it is
 /// protected and no link is on the way.
-fn is_safe(directory: &Path, policy: &SandboxPolicy, report: &SandboxReport) -> bool {
+fn is_safe(directory: &Path, writable: &[PathBuf], report: &SandboxReport) -> bool {
     let Ok(absolute) = std::path::absolute(directory) else {
         return false;
     };
-    let mut writable = policy.write.clone();
-    writable.push(policy.scope.clone());
-    if real_path_outside(&absolute, &writable).is_some() {
+    if real_path_outside(&absolute, writable).is_some() {
         return true;
     }
     let is_real = absolute.canonicalize().is_ok_and(|real| real == absolute);

@@ -9,9 +9,9 @@ use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
 use super::args::{Args, Mode, NetworkArg};
-use super::http_settings::{HttpSettings, HttpSettingsError};
+use super::http_settings::{HttpSettings, HttpSettingsError, WorkspaceSetting};
 use super::log_settings::{AuditSettings, LogSettings};
-use super::sources::ToolSources;
+use super::sources::{ToolArgs, ToolSources};
 use crate::guard::usually_protected;
 use crate::operation::Retention;
 
@@ -22,6 +22,8 @@ pub(super) struct Settings {
     pub(super) read: Vec<PathBuf>,
     pub(super) write: Vec<PathBuf>,
     pub(super) protect: Vec<PathBuf>,
+    /// As the operator said: what is protected beside the usual, and what is not.
+    protection: Protection,
     pub(super) network: Network,
     pub(super) sandbox_is_off: bool,
     pub(super) pass_env: Vec<OsString>,
@@ -30,6 +32,8 @@ pub(super) struct Settings {
     pub(super) retention: Retention,
     pub(super) spool_bytes: u64,
     pub(super) warm_shells: usize,
+    /// None is started before the first script.
+    pub(super) warm_shells_wait: bool,
     pub(super) tools: ToolSources,
     /// Whether every call waits for its command.
     pub(super) always_sync: bool,
@@ -42,6 +46,18 @@ pub(super) struct Settings {
     /// Over HTTP, when it is.
     pub(super) http: Option<HttpSettings>,
 }
+
+/// Paths in a scope, whichever it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Protection {
+    protect: Vec<PathBuf>,
+    unprotect: Vec<PathBuf>,
+    /// For tools that a scope has by itself.
+    args: ToolArgs,
+}
+
+/// Commands of one session that run at the same time: the others of the server need some too.
+const AT_ONCE_IN_A_SESSION: usize = 32;
 
 /// Why the server cannot start as it was told to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +76,8 @@ pub(super) enum SettingsError {
     AuditInReach(PathBuf),
     #[error("{0}")]
     Http(#[from] HttpSettingsError),
+    #[error("{0} is about HTTP\nhint: say --mode http or --mode dual")]
+    NeedsHttp(&'static str),
 }
 
 impl Settings {
@@ -80,15 +98,28 @@ impl Settings {
         };
         let at_once = to_usize(args.max_operations);
         let scope = checked_scope(&scope, home, width).map_err(SettingsError::Scope)?;
-        let tools = ToolSources::of(args, environment, &scope);
+        let tools = ToolArgs::of(args, environment).sources(&scope);
         let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
         let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
         let writable: Vec<PathBuf> = write.iter().chain([&scope]).cloned().collect();
-        let mut protect = protected(&scope, args);
-        let unprotect = unprotected(&scope, args);
-        protect_tools(&mut protect, &unprotect, &scope, &tools);
+        let protection = Protection {
+            protect: args.protect.clone(),
+            unprotect: args.unprotect.clone(),
+            args: ToolArgs::of(args, environment),
+        };
+        let protect = protection.in_scope(&scope, &tools);
+        if matches!(args.mode, Mode::Stdio | Mode::ListTools) {
+            let flags = [
+                ("--session-isolation", args.session_isolation),
+                ("--workspace", !args.workspace.is_empty()),
+            ];
+            if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+                return Err(SettingsError::NeedsHttp(flag));
+            }
+        }
         Ok(Settings {
             protect,
+            protection,
             log: LogSettings::resolve(args, environment, &writable),
             audit: AuditSettings::resolve(args, directory, &writable)
                 .map_err(SettingsError::AuditInReach)?,
@@ -119,7 +150,84 @@ impl Settings {
             },
             spool_bytes: u64::from(args.spool_mb) << 20,
             warm_shells: to_usize(args.warm_shells),
+            warm_shells_wait: false,
         })
+    }
+}
+
+impl Settings {
+    /// The same for a session whose scope this is. Its tools are those of the server.
+    pub(super) fn for_session(&self, scope: &Path) -> Self {
+        let mut settings = self.in_scope(scope, self.tools.clone());
+        settings.at_once = self.at_once.min(AT_ONCE_IN_A_SESSION);
+        settings.warm_shells_wait = true;
+        settings
+    }
+
+    /// The same for a project that the operator has declared, with its own tools.
+    pub(super) fn for_workspace(&self, workspace: &WorkspaceSetting) -> Self {
+        let tools = self.protection.args.sources(&workspace.scope);
+        self.in_scope(&workspace.scope, tools)
+    }
+
+    fn in_scope(&self, scope: &Path, tools: ToolSources) -> Self {
+        let mut protect = self.protection.in_scope(scope, &tools);
+        // What the server itself keeps there, should that be inside.
+        let own = self.scope.join(".ahma");
+        if own.starts_with(scope) && !protect.contains(&own) {
+            protect.push(own);
+        }
+        self.protection.add_tools(&mut protect, scope, &self.tools);
+        Settings {
+            scope: scope.to_owned(),
+            protect,
+            tools,
+            ..self.clone()
+        }
+    }
+
+    /// Scopes beside this one in which commands may write.
+    pub(super) fn other_scopes(&self) -> Vec<PathBuf> {
+        let http = self.http.iter();
+        let other = http.flat_map(|http| {
+            let workspaces = http.workspaces.iter().map(|it| it.scope.clone());
+            workspaces.chain(http.scope_roots.iter().flatten().cloned())
+        });
+        other.collect()
+    }
+}
+
+impl Protection {
+    /// What is usually protected and what the operator adds, without what the operator takes out, and where tools are read
+    /// from.
+    fn in_scope(&self, scope: &Path, tools: &ToolSources) -> Vec<PathBuf> {
+        let taken_out = self.unprotected(scope);
+        let added = self.protect.iter().map(|path| scope.join(path));
+        let mut paths = usually_protected(scope);
+        paths.extend(added);
+        paths.retain(|path| !taken_out.contains(path));
+        self.add_tools(&mut paths, scope, tools);
+        paths
+    }
+
+    fn unprotected(&self, scope: &Path) -> Vec<PathBuf> {
+        self.unprotect.iter().map(|path| scope.join(path)).collect()
+    }
+
+    /// Protects the directories that tools are read from: a command must not make tools.
+    fn add_tools(&self, protect: &mut Vec<PathBuf>, scope: &Path, tools: &ToolSources) {
+        let unprotect = self.unprotected(scope);
+        for directory in tools.directories() {
+            let Ok(real) = directory.canonicalize() else {
+                continue;
+            };
+            let is_below = |path: &PathBuf| real.starts_with(path);
+            let is_inside = real.starts_with(scope) && real != scope;
+            let is_decided = protect.iter().chain(&unprotect).any(is_below);
+            if is_inside && !is_decided {
+                protect.push(real);
+            }
+        }
     }
 }
 
@@ -131,41 +239,6 @@ pub(super) fn asked_scope<'a>(
     let variable = environment.get(OsStr::new("AHMA_SANDBOX_SCOPE"));
     let flag = args.sandbox_scope.as_deref();
     flag.or(variable.map(Path::new))
-}
-
-/// Protects the directories that tools are read from: a command must not make tools.
-fn protect_tools(
-    protect: &mut Vec<PathBuf>,
-    unprotect: &[PathBuf],
-    scope: &Path,
-    tools: &ToolSources,
-) {
-    for directory in tools.directories() {
-        let Ok(real) = directory.canonicalize() else {
-            continue;
-        };
-        let is_below = |path: &PathBuf| real.starts_with(path);
-        let is_inside = real.starts_with(scope) && real != scope;
-        let is_decided = protect.iter().chain(unprotect).any(is_below);
-        if is_inside && !is_decided {
-            protect.push(real);
-        }
-    }
-}
-
-/// What is usually protected and what the operator adds, without what the operator takes out. Paths
-/// are those of the scope.
-fn protected(scope: &Path, args: &Args) -> Vec<PathBuf> {
-    let taken_out = unprotected(scope, args);
-    let added = args.protect.iter().map(|path| scope.join(path));
-    let mut paths = usually_protected(scope);
-    paths.extend(added);
-    paths.retain(|path| !taken_out.contains(path));
-    paths
-}
-
-fn unprotected(scope: &Path, args: &Args) -> Vec<PathBuf> {
-    args.unprotect.iter().map(|path| scope.join(path)).collect()
 }
 
 fn to_usize(number: u32) -> usize {

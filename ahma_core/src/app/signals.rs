@@ -1,10 +1,8 @@
 //! What the operator tells a running server.
 
 use std::io;
-use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::Notify;
 
 /// Signals that end the server. They are listened to from the beginning, so that none is missed.
 pub(super) struct StopSignals {
@@ -39,10 +37,10 @@ impl HangUps {
     }
 
     /// Asks for it, for as long as the server runs.
-    pub(super) fn ask_for_reload(mut self, reload: Arc<Notify>) {
+    pub(super) fn ask_for_reload(mut self, reload: impl Fn() + Send + 'static) {
         tokio::spawn(async move {
             while self.0.recv().await.is_some() {
-                reload.notify_one();
+                reload();
             }
         });
     }

@@ -29,33 +29,46 @@ pub(super) struct ToolSources {
     only: Vec<String>,
 }
 
-impl ToolSources {
-    /// The directories that were named, by flag before by variable, else the project's own, else none.
-    pub(super) fn of(
-        args: &Args,
-        environment: &BTreeMap<OsString, OsString>,
-        project: &Path,
-    ) -> Self {
+/// What the operator says about tool files, whatever the project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ToolArgs {
+    /// By flag, else by variable.
+    named: Vec<PathBuf>,
+    only: Vec<String>,
+}
+
+impl ToolArgs {
+    pub(super) fn of(args: &Args, environment: &BTreeMap<OsString, OsString>) -> Self {
         let variable = environment.get(OsStr::new("AHMA_TOOLS_DIR"));
         let variable = variable.map(std::env::split_paths).into_iter().flatten();
         let mut named = args.tools_dir.clone();
         if named.is_empty() {
             named.extend(variable.filter(|path| !path.as_os_str().is_empty()));
         }
-        let directories = if named.is_empty() {
-            files::project_tools_directory(project)
-                .into_iter()
-                .collect()
-        } else {
-            let named = named.into_iter();
-            named.map(|it| (it, Selection::Every)).collect()
-        };
-        ToolSources {
-            directories,
+        ToolArgs {
+            named,
             only: args.tools.clone(),
         }
     }
 
+    /// The directories that were named, else the project's own, else none.
+    pub(super) fn sources(&self, project: &Path) -> ToolSources {
+        let directories = if self.named.is_empty() {
+            files::project_tools_directory(project)
+                .into_iter()
+                .collect()
+        } else {
+            let named = self.named.iter().cloned();
+            named.map(|it| (it, Selection::Every)).collect()
+        };
+        ToolSources {
+            directories,
+            only: self.only.clone(),
+        }
+    }
+}
+
+impl ToolSources {
     /// The directories that are read.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let directories = self.directories.iter();

@@ -24,6 +24,8 @@ const MOST_HOSTS: usize = 8;
 pub struct WarmShells {
     /// How many wait at the same time.
     pub count: usize,
+    /// Whether none waits before the first script has come.
+    pub wait: bool,
     /// Which shell.
     pub shell: OsString,
     /// The environment of scripts that can use them.
@@ -85,11 +87,30 @@ impl HostKeeper {
             return Ok(Arc::clone(host));
         }
         let host = Arc::new(self.start(&narrowed(&self.policy, &needed)).await?);
-        if let Some(warm) = self.warm.clone().filter(|_| needed == Narrowing::default()) {
-            host.keep_warm(warm.count, warm.shell, warm.environment);
+        let is_usual = needed == Narrowing::default();
+        if is_usual && self.warm.as_ref().is_some_and(|warm| !warm.wait) {
+            self.keep_warm(&host);
         }
         *kept = Some(Arc::clone(&host));
         Ok(host)
+    }
+
+    /// A script has come, so others may.
+    pub(super) fn script_came(&self, host: &SandboxHost, narrowing: &Narrowing) {
+        let waits = self.warm.as_ref().is_some_and(|warm| warm.wait);
+        let is_usual = Narrowing {
+            output_mb: None,
+            ..*narrowing
+        } == Narrowing::default();
+        if waits && is_usual {
+            self.keep_warm(host);
+        }
+    }
+
+    fn keep_warm(&self, host: &SandboxHost) {
+        if let Some(warm) = self.warm.clone() {
+            host.keep_warm(warm.count, warm.shell, warm.environment);
+        }
     }
 
     async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {

@@ -94,6 +94,8 @@ pub struct Executor {
     hosts: Arc<HostKeeper>,
     store: Arc<OperationStore>,
     slots: Arc<Semaphore>,
+    /// Those of all scopes of the server together.
+    common_slots: Option<Arc<Semaphore>>,
     watch: Arc<PlantWatch>,
     audit: Option<Arc<AuditLog>>,
     trouble: Option<ShowTrouble>,
@@ -112,6 +114,7 @@ impl Executor {
             store,
             watch,
             slots: Arc::new(Semaphore::new(at_once)),
+            common_slots: None,
             audit: None,
             trouble: None,
         }
@@ -124,9 +127,18 @@ impl Executor {
     }
 
     /// The same, with a record of every operation.
-    pub fn with_audit_log(self, audit: AuditLog) -> Self {
-        let audit = Some(Arc::new(audit));
+    pub fn with_audit_log(self, audit: Arc<AuditLog>) -> Self {
+        let audit = Some(audit);
         Executor { audit, ..self }
+    }
+
+    /// The same, whose commands wait for those of others too.
+    pub fn with_common_slots(self, slots: Arc<Semaphore>) -> Self {
+        let common_slots = Some(slots);
+        Executor {
+            common_slots,
+            ..self
+        }
     }
 
     /// Starts a command, or a sequence of them, for a client and returns at once. The operation ends by
@@ -153,6 +165,7 @@ impl Executor {
             hosts: Arc::clone(&self.hosts),
             store: Arc::clone(&self.store),
             slots: Arc::clone(&self.slots),
+            common_slots: self.common_slots.clone(),
             watch: Arc::clone(&self.watch),
             operation: Arc::clone(&operation),
             trouble: self.trouble.clone(),

@@ -26,6 +26,8 @@ const KILLS: u32 = 5;
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 const UNENDABLE: &str =
     "the processes of the command could not be ended; they may hang in the kernel";
+/// Whose commands are scripts.
+const SHELL_TOOL: &str = "sandboxed_shell";
 /// What most commands write at most.
 const LITTLE: usize = 4 * 1024;
 /// What a pipe holds to begin with.
@@ -37,6 +39,7 @@ pub(super) struct Run {
     pub(super) hosts: Arc<HostKeeper>,
     pub(super) store: Arc<OperationStore>,
     pub(super) slots: Arc<Semaphore>,
+    pub(super) common_slots: Option<Arc<Semaphore>>,
     pub(super) watch: Arc<PlantWatch>,
     pub(super) operation: Arc<Operation>,
     pub(super) audit: Option<Audited>,
@@ -78,6 +81,15 @@ impl Run {
             biased;
             reason = self.operation.cancelled() => return cancelled(reason),
             slot = self.slots.acquire() => slot,
+        };
+        // Its own first, so that one scope cannot keep others waiting with all it has to do.
+        let _common = match &self.common_slots {
+            Some(slots) => Some(tokio::select! {
+                biased;
+                reason = self.operation.cancelled() => return cancelled(reason),
+                slot = slots.acquire() => slot,
+            }),
+            None => None,
         };
         match work {
             Work::One(plan) => self.command(plan).await,
@@ -139,7 +151,12 @@ impl Run {
         let host = self.hosts.host(&plan.narrowing).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
         match host.spawn(plan.request(words.words.clone())).await {
-            Ok(command) => Ok(Some((host, command))),
+            Ok(command) => {
+                if plan.tool == SHELL_TOOL {
+                    self.hosts.script_came(&host, &plan.narrowing);
+                }
+                Ok(Some((host, command)))
+            }
             Err(SpawnError::HostGone) => Ok(None),
             Err(error) => Err(failed(error.to_string())),
         }

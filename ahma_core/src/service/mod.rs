@@ -19,6 +19,7 @@ mod leaf;
 mod lists;
 mod operations;
 mod panics;
+mod place;
 mod progress;
 mod respond;
 mod sequence;
@@ -50,7 +51,9 @@ use self::arguments::ExecutionMode;
 use self::caller::Caller;
 use self::lists::ListChanges;
 pub use self::lists::ListedTools;
-pub use self::serving::{HttpServing, Serving};
+pub use self::place::OpenScope;
+use self::place::Place;
+pub use self::serving::{CountSessions, HttpServing, Serving};
 use crate::executor::{Executor, HostKeeper, QuietCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
@@ -113,7 +116,10 @@ impl ServiceState {
 /// The handler of one client.
 #[derive(Clone)]
 pub struct AhmaService {
+    /// What it lists from, and runs in where nothing else is said.
     state: Arc<ServiceState>,
+    /// Where its calls run.
+    place: Place,
     /// Whether the client wants messages about ordinary events.
     wants_messages: Arc<AtomicBool>,
     /// Whether somebody sees to it that the client hears of changes of the list.
@@ -123,13 +129,36 @@ pub struct AhmaService {
 }
 
 impl AhmaService {
-    /// Serves from shared state.
+    /// Serves from a scope that others use too.
     pub fn new(state: Arc<ServiceState>) -> Self {
+        Self::at(state, Place::Shared)
+    }
+
+    /// Serves a session that gets a scope of its own.
+    pub fn with_own_scope(shared: Arc<ServiceState>, life: &SessionLife, open: &OpenScope) -> Self {
+        Self::at(shared, Place::own(life, open))
+    }
+
+    /// Serves a request that may run nothing.
+    pub fn nowhere(shared: Arc<ServiceState>) -> Self {
+        Self::at(shared, Place::Nowhere)
+    }
+
+    fn at(state: Arc<ServiceState>, place: Place) -> Self {
         AhmaService {
+            place,
             listed: Arc::new(Mutex::new(state.registry.current())),
             wants_messages: Arc::new(AtomicBool::new(true)),
             is_told_of_changes: Arc::default(),
             state,
+        }
+    }
+
+    /// Where a task may be. Sessions have none: tasks are of the newer lifecycle.
+    fn tasks_of(&self, id: &str) -> Result<&ServiceState, ErrorData> {
+        match self.place {
+            Place::Shared => Ok(&self.state),
+            Place::Own(_) | Place::Nowhere => Err(tasks::unknown(id)),
         }
     }
 
@@ -144,7 +173,10 @@ impl AhmaService {
     }
 
     fn instructions(&self) -> String {
-        let scope = self.state.hosts.policy().scope.display();
+        let scope = match self.place {
+            Place::Shared => self.state.hosts.policy().scope.display().to_string(),
+            Place::Own(_) | Place::Nowhere => "the client's first root".to_owned(),
+        };
         let confinement = if self.state.sandbox_is_off {
             "The sandbox is switched off by the operator.".to_owned()
         } else {
@@ -227,6 +259,7 @@ impl ServerHandler for AhmaService {
         if self.is_told_of_changes.swap(true, Ordering::Relaxed) {
             return;
         }
+        self.place.ask(&context.peer);
         let mut list = self.list_changes();
         let session = context.extensions.get::<SessionLife>().cloned();
         tokio::spawn(async move {
@@ -363,7 +396,12 @@ impl ServerHandler for AhmaService {
         let arguments = request.arguments.unwrap_or_default();
         let caller = Caller::of(&context, &self.wants_messages);
         let request_id = caller::request_id(&context);
-        let call = calls::call(&self.state, &request.name, arguments, &caller);
+        let call = async {
+            match self.place.state(&self.state, &context.peer).await {
+                Ok(state) => calls::call(&state, &request.name, arguments, &caller).await,
+                Err(why) => Ok(respond::refused(why).into()),
+            }
+        };
         let span = tracing::info_span!("request", id = request_id);
         panics::answered(call.instrument(span)).await
     }
@@ -374,7 +412,7 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         offered_to(&context, "tasks/get")?;
-        tasks::get(&self.state, &request.task_id).map(GetTaskResult::new)
+        tasks::get(self.tasks_of(&request.task_id)?, &request.task_id).map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -383,7 +421,7 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         offered_to(&context, "tasks/update")?;
-        tasks::update(&self.state, &request.task_id)
+        tasks::update(self.tasks_of(&request.task_id)?, &request.task_id)
     }
 
     async fn cancel_task(
@@ -392,6 +430,6 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         offered_to(&context, "tasks/cancel")?;
-        tasks::cancel(&self.state, &request.task_id)
+        tasks::cancel(self.tasks_of(&request.task_id)?, &request.task_id)
     }
 }

@@ -6,7 +6,7 @@ use ahma_sandbox::{Network, SandboxReport};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
-use super::{HttpServing, ServiceState, respond};
+use super::{ServiceState, respond};
 use crate::audit::timestamp;
 use crate::operation::OperationState;
 use crate::project;
@@ -23,7 +23,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
             "name": "ahma_mcp",
             "version": env!("CARGO_PKG_VERSION"),
             "transport": state.serving.mode,
-            "url": http.map(HttpServing::url),
+            "url": state.serving.url(),
             "host": http.map(|http| http.address.ip()),
             "port": http.map(|http| http.address.port()),
             "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
@@ -41,7 +41,7 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
         "downstream": [],
         "operations": operations(state),
         "sessions": state.serving.sessions(),
-        "processes": processes().await,
+        "processes": processes(&own_processes(state).await).await,
     })))
 }
 
@@ -110,10 +110,19 @@ fn operations(state: &ServiceState) -> Value {
     })
 }
 
-/// Processes of this server: itself, its sandbox hosts, and what runs in them. Unknown where the system
-/// does not tell.
-async fn processes() -> Option<usize> {
-    let mut waiting = vec![std::process::id()];
+/// Where the processes begin that a caller may know of: with the server itself, or with its sandbox hosts where others
+/// have theirs.
+async fn own_processes(state: &ServiceState) -> Vec<u32> {
+    if state.serving.is_whole() {
+        return vec![std::process::id()];
+    }
+    let hosts = state.hosts.alive().await;
+    hosts.iter().map(|host| host.pid()).collect()
+}
+
+/// How many processes there are from these on. Unknown where the system does not tell.
+async fn processes(first: &[u32]) -> Option<usize> {
+    let mut waiting = first.to_vec();
     let mut count = 0;
     while let Some(pid) = waiting.pop() {
         count += 1;

@@ -1,25 +1,40 @@
-//! How this server is reached, as far as it tells.
+//! How this server is reached, as far as it tells those who ask.
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// The transports of a server.
-#[derive(Debug)]
+/// The transports of a server, and who is told of them.
+#[derive(Debug, Clone)]
 pub struct Serving {
     /// `stdio`, `http` or `dual`.
     pub mode: &'static str,
     /// Known once it listens.
-    pub http: OnceLock<HttpServing>,
+    pub http: Arc<OnceLock<HttpServing>>,
+    audience: Audience,
+}
+
+/// Who is told. Nobody is told of others than those they share a scope with.
+#[derive(Debug, Clone)]
+enum Audience {
+    /// Those who share the server's own scope; whether sessions over HTTP are among them.
+    Own { with_http: bool },
+    /// Those of a workspace.
+    Workspace(String),
+    /// One session.
+    Session,
 }
 
 /// Its HTTP side.
 pub struct HttpServing {
     /// Where it listens.
     pub address: SocketAddr,
-    /// Tells how many sessions are open.
-    pub sessions: Box<dyn Fn() -> usize + Send + Sync>,
+    /// Tells how many sessions are open at `/mcp`, or in a workspace.
+    pub sessions: CountSessions,
 }
+
+/// Counts the sessions of a workspace, or of none.
+pub type CountSessions = Box<dyn Fn(Option<&str>) -> usize + Send + Sync>;
 
 impl fmt::Debug for HttpServing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,25 +42,58 @@ impl fmt::Debug for HttpServing {
     }
 }
 
-impl HttpServing {
-    /// Where clients go, without a key.
-    pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
-    }
-}
-
 impl Serving {
-    /// Of this kind, not listening yet.
-    pub fn new(mode: &'static str) -> Self {
+    /// Of this kind, not listening yet. Without isolation, sessions over HTTP share the server's own scope.
+    pub fn new(mode: &'static str, is_isolated: bool) -> Self {
         Serving {
             mode,
-            http: OnceLock::new(),
+            http: Arc::default(),
+            audience: Audience::Own {
+                with_http: !is_isolated,
+            },
         }
     }
 
-    /// Clients that are connected: the one on stdio, and sessions over HTTP.
+    /// The same server, seen by one session with a scope of its own.
+    pub fn of_session(other: &Serving) -> Self {
+        Serving {
+            audience: Audience::Session,
+            ..other.clone()
+        }
+    }
+
+    /// The same server, seen from a workspace.
+    pub fn of_workspace(other: &Serving, name: &str) -> Self {
+        Serving {
+            audience: Audience::Workspace(name.to_owned()),
+            ..other.clone()
+        }
+    }
+
+    /// Where clients go, without a key.
+    pub(super) fn url(&self) -> Option<String> {
+        let address = self.http.get()?.address;
+        Some(match &self.audience {
+            Audience::Workspace(name) => format!("http://{address}/mcp/w/{name}"),
+            Audience::Own { .. } | Audience::Session => format!("http://{address}/mcp"),
+        })
+    }
+
+    /// Whether the whole server is theirs.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.audience, Audience::Own { with_http: true })
+    }
+
+    /// Clients that share the scope: the one on stdio, and sessions over HTTP.
     pub(super) fn sessions(&self) -> usize {
-        let on_stdio = usize::from(self.mode != "http");
-        on_stdio + self.http.get().map_or(0, |http| (http.sessions)())
+        let over_http = |workspace| self.http.get().map_or(0, |http| (http.sessions)(workspace));
+        match &self.audience {
+            Audience::Own { with_http } => {
+                let on_stdio = usize::from(self.mode != "http");
+                on_stdio + if *with_http { over_http(None) } else { 0 }
+            }
+            Audience::Workspace(name) => over_http(Some(name)),
+            Audience::Session => 1,
+        }
     }
 }

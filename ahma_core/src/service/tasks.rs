@@ -7,7 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::{Value, json};
 
-use super::{ServiceState, respond};
+use super::{ServiceState, calls, respond};
 use crate::audit::timestamp;
 use crate::operation::{Operation, OperationState};
 
@@ -56,7 +56,12 @@ pub(super) fn update(state: &ServiceState, id: &str) -> Result<(), ErrorData> {
 
 fn known(state: &ServiceState, id: &str) -> Result<Arc<Operation>, ErrorData> {
     let operation = state.executor.store().get(id);
-    operation.ok_or_else(|| ErrorData::invalid_params(format!("there is no task {id}"), None))
+    operation.ok_or_else(|| unknown(id))
+}
+
+/// What is said of a task that is not there, or not the caller's.
+pub(super) fn unknown(id: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no task {}", calls::cut(id)), None)
 }
 
 fn task(operation: &Operation, state: &ServiceState) -> Task {

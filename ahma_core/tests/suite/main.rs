@@ -22,6 +22,8 @@ mod http_server;
 mod inheritance;
 mod input_schemas;
 #[cfg(feature = "server")]
+mod isolation;
+#[cfg(feature = "server")]
 mod list_tools;
 mod loading;
 #[cfg(feature = "server")]

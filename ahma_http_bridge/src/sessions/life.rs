@@ -1,7 +1,7 @@
 //! What a handler may know of the session it serves, and how it keeps it open.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rmcp::transport::streamable_http_server::session::SessionId;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +12,7 @@ pub struct SessionLife {
     id: SessionId,
     over: CancellationToken,
     leases: Arc<AtomicUsize>,
+    is_locked: Arc<AtomicBool>,
 }
 
 impl SessionLife {
@@ -20,6 +21,7 @@ impl SessionLife {
             id,
             over: CancellationToken::new(),
             leases: Arc::default(),
+            is_locked: Arc::default(),
         }
     }
 
@@ -31,6 +33,15 @@ impl SessionLife {
     /// Cancelled when the session is over.
     pub fn over(&self) -> &CancellationToken {
         &self.over
+    }
+
+    /// From now on the client may not change its roots: if it says that it has, it is refused and the session ends.
+    pub fn lock_roots(&self) {
+        self.is_locked.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn are_roots_locked(&self) -> bool {
+        self.is_locked.load(Ordering::Relaxed)
     }
 
     /// The session does not end for want of use before this is dropped.

@@ -5,8 +5,9 @@ mod outbox;
 mod session;
 mod transport;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ const SHORTEST_LOOK: Duration = Duration::from_millis(20);
 /// The head of an answer does not wait longer than this for its content.
 const SOON: Duration = Duration::from_millis(100);
 
+/// How long a client whose session was ended for what it did is told so, and how many are remembered.
+const BANNED_FOR: Duration = Duration::from_secs(300);
+const MOST_BANNED: usize = 1000;
+
 /// Why a session cannot do what was asked.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 pub(crate) enum SessionFault {
@@ -47,6 +52,10 @@ pub(crate) enum SessionFault {
 /// Every session that is open.
 pub(crate) struct Sessions {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    /// Those of all endpoints.
+    all: Arc<AtomicUsize>,
+    /// Those that ended because their client did what it may not, and when. Oldest first.
+    banned: Mutex<VecDeque<(SessionId, Instant)>>,
     limits: Limits,
     serve: ServeSession,
     /// Wakes who ends what nobody uses.
@@ -54,9 +63,11 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: Limits, serve: ServeSession) -> Self {
+    pub(crate) fn new(limits: Limits, all: Arc<AtomicUsize>, serve: ServeSession) -> Self {
         Sessions {
             open: Mutex::default(),
+            all,
+            banned: Mutex::default(),
             limits,
             serve,
             opened: Notify::new(),
@@ -105,6 +116,7 @@ impl Sessions {
     pub(crate) fn end_all(&self) {
         let open = std::mem::take(&mut *self.open());
         for session in open.into_values() {
+            self.all.fetch_sub(1, Ordering::Relaxed);
             session.end();
         }
     }
@@ -126,8 +138,31 @@ impl Sessions {
     pub(crate) fn remove(&self, id: &str) {
         let gone = self.open().remove(id);
         if let Some(session) = gone {
+            self.all.fetch_sub(1, Ordering::Relaxed);
             session.end();
         }
+    }
+
+    /// Ends a session whose client did what it may not. For a while it is told so, and not that there is no such
+    /// session.
+    pub(crate) fn ban(&self, id: &str) {
+        self.remove(id);
+        let mut banned = self.banned();
+        banned.push_back((id.into(), Instant::now()));
+        if banned.len() > MOST_BANNED {
+            banned.pop_front();
+        }
+    }
+
+    pub(crate) fn is_banned(&self, id: &str) -> bool {
+        let mut banned = self.banned();
+        banned.retain(|(_, since)| since.elapsed() < BANNED_FOR);
+        banned.iter().any(|(it, _)| **it == *id)
+    }
+
+    fn banned(&self) -> MutexGuard<'_, VecDeque<(SessionId, Instant)>> {
+        // Each change of the list is whole.
+        self.banned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends those that nobody has used for long enough; when the next one will be.
@@ -182,12 +217,13 @@ impl SessionManager for Sessions {
         let rate = self.limits.rate.map(Rate::new);
         let (session, messages) = Session::new(Arc::clone(&id), rate);
         let session = Arc::new(session);
-        let mut open = self.open();
-        if open.len() >= self.limits.sessions {
-            return Err(SessionFault::TooMany);
-        }
-        open.insert(Arc::clone(&id), Arc::clone(&session));
-        drop(open);
+        let most = self.limits.sessions;
+        let one_more = |all: usize| (all < most).then_some(all + 1);
+        let taken = self
+            .all
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        taken.map_err(|_| SessionFault::TooMany)?;
+        self.open().insert(Arc::clone(&id), Arc::clone(&session));
         self.opened.notify_one();
         tracing::debug!(session = %id, "a session begins");
         Ok((id, SessionTransport::new(session, messages)))

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use http::request::Parts;
 use rmcp::model::{
     CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode,
     ErrorData, GetExtensions as _, GetMeta as _, NumberOrString, ProgressToken, ProtocolVersion,
@@ -20,6 +21,7 @@ use super::life::SessionLife;
 use super::outbox::{Messages, Outbox, parse_event_id};
 use crate::admission::Rate;
 use crate::messages::{cancelling, cancels};
+use crate::negotiation::OneDocument;
 
 /// Messages that the handler has not looked at yet.
 pub(super) const INBOX: usize = 64;
@@ -31,7 +33,7 @@ const MOST_DONE: usize = 4;
 const MOST_RENAMED: usize = 2000;
 
 pub(crate) struct Session {
-    pub(super) life: SessionLife,
+    pub(crate) life: SessionLife,
     /// In boxes: a channel has room for many messages, and a message is large even when it says little.
     inbox: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     routes: Mutex<Routes>,
@@ -80,6 +82,8 @@ impl Kind {
 }
 
 struct InWork {
+    /// Whether its caller can be asked something on the stream of its answer.
+    takes_questions: bool,
     outer: RequestId,
     outbox: Arc<Outbox>,
     token: Option<ProgressToken>,
@@ -130,7 +134,13 @@ impl Session {
                 let mut routes = self.routes();
                 let token = request.request.get_meta().get_progress_token();
                 let kind = Kind::of(&request.request);
+                let parts = request.request.extensions().get::<Parts>();
+                let takes_questions =
+                    parts.is_none_or(|it| it.extensions.get::<OneDocument>().is_none());
                 let (inner, renamed) = routes.arrived(request.id.clone(), token, kind);
+                if let Some(in_work) = routes.in_work.get_mut(&inner) {
+                    in_work.takes_questions = takes_questions;
+                }
                 if let Some(token) = renamed {
                     request.request.get_meta_mut().set_progress_token(token);
                 }
@@ -197,6 +207,7 @@ impl Session {
                     NumberOrString::Number(inner) => routes.in_work.get(inner),
                     NumberOrString::String(_) => None,
                 });
+                let outbox = outbox.filter(|it| it.takes_questions);
                 let outbox = outbox.map_or(&routes.common, |it| &it.outbox);
                 Arc::clone(outbox).put(message);
             }
@@ -297,6 +308,7 @@ impl Routes {
             self.tokens.insert(token.clone(), Arc::clone(&outbox));
         }
         let in_work = InWork {
+            takes_questions: true,
             outer,
             outbox,
             token,

@@ -86,7 +86,7 @@ impl Served {
     }
 
     fn sessions(&self) -> usize {
-        self.server.as_ref().unwrap().session_count()()
+        self.server.as_ref().unwrap().session_count()(None)
     }
 
     /// Both kinds of clients.

@@ -17,6 +17,8 @@ pub struct Client {
     pub token: Option<String>,
     /// The session.
     pub session: Option<String>,
+    /// Where MCP is spoken.
+    pub path: String,
 }
 
 impl Client {
@@ -26,6 +28,7 @@ impl Client {
             address,
             token: token.map(str::to_owned),
             session: None,
+            path: "/mcp".to_owned(),
         }
     }
 
@@ -36,26 +39,49 @@ impl Client {
 
     /// Opens a session of a version.
     pub fn connect_with(address: SocketAddr, token: Option<&str>, version: &str) -> Self {
-        let mut client = Client::begun(address, token, version);
+        Client::stateless(address, token).connected(&initialize(version))
+    }
+
+    /// The same client at another path.
+    pub fn at(mut self, path: &str) -> Self {
+        self.path = path.to_owned();
+        self
+    }
+
+    /// Opens a session with this first message.
+    pub fn connected(&self, first: &Value) -> Self {
+        let client = self.begun_as(first);
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let reply = client
-            .prepared(Request::message(&initialized))
-            .send(address);
+            .prepared(client.posted(&initialized))
+            .send(client.address);
         assert_eq!(reply.status, 202, "{reply:?}");
-        client.address = address;
         client
     }
 
     /// Begins a session and does not say that it is ready.
     pub fn begun(address: SocketAddr, token: Option<&str>, version: &str) -> Self {
-        let mut client = Client::stateless(address, token);
-        let reply = client
-            .with_token(Request::message(&initialize(version)))
-            .send(address);
+        Client::stateless(address, token).begun_as(&initialize(version))
+    }
+
+    /// The same with this first message.
+    pub fn begun_as(&self, first: &Value) -> Self {
+        let mut client = self.clone();
+        let reply = client.with_token(client.posted(first)).send(client.address);
         assert_eq!(reply.status, 200, "{reply:?}");
         client.session = reply.header("mcp-session-id").map(str::to_owned);
         assert!(client.session.is_some(), "{reply:?}");
         client
+    }
+
+    /// A message to where this client speaks.
+    fn posted(&self, message: &Value) -> Request {
+        Request::message_to(&self.path, message)
+    }
+
+    /// Sends a message as it is, in the session.
+    pub fn send(&self, message: &Value) -> Reply {
+        self.prepared(self.posted(message)).send(self.address)
     }
 
     fn with_token(&self, request: Request) -> Request {
@@ -93,7 +119,7 @@ impl Client {
         if !id.is_null() {
             message["id"] = id.clone();
         }
-        let mut request = Request::message(&message);
+        let mut request = self.posted(&message);
         if is_stateless {
             request = request
                 .header("mcp-protocol-version", "2026-07-28")
@@ -145,7 +171,7 @@ impl Client {
 
     /// Opens the stream of what belongs to no request.
     pub fn stream(&self) -> Opened {
-        let request = Request::new("GET", "/mcp").header("accept", "text/event-stream");
+        let request = Request::new("GET", &self.path).header("accept", "text/event-stream");
         let opened = self.prepared(request).open(self.address);
         assert_eq!(opened.reply.status, 200, "{:?}", opened.reply);
         opened
@@ -153,7 +179,7 @@ impl Client {
 
     /// The rest of a stream that broke after this event.
     pub fn stream_after(&self, event_id: &str) -> Opened {
-        let request = Request::new("GET", "/mcp")
+        let request = Request::new("GET", &self.path)
             .header("accept", "text/event-stream")
             .header("last-event-id", event_id);
         self.prepared(request).open(self.address)
@@ -161,7 +187,7 @@ impl Client {
 
     /// Ends the session.
     pub fn delete(&self) -> Reply {
-        self.prepared(Request::new("DELETE", "/mcp"))
+        self.prepared(Request::new("DELETE", &self.path))
             .send(self.address)
     }
 }

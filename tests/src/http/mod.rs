@@ -3,7 +3,9 @@
 mod client;
 mod reply;
 mod request;
+mod roots;
 
 pub use client::{Client, initialize};
 pub use reply::{Event, Opened, Reply};
 pub use request::{BOTH, Connection, Request};
+pub use roots::{initialize_with_roots, root_of};

@@ -37,7 +37,12 @@ impl Request {
 
     /// A message, as MCP clients send it.
     pub fn message(message: &Value) -> Self {
-        Request::new("POST", "/mcp")
+        Request::message_to("/mcp", message)
+    }
+
+    /// The same, to another path.
+    pub fn message_to(path: &str, message: &Value) -> Self {
+        Request::new("POST", path)
             .header("accept", BOTH)
             .json(message.to_string())
     }

@@ -1,0 +1,204 @@
+//! Which directory a client may have as the scope of its session.
+
+use std::path::{Component, Path, PathBuf};
+
+use ahma_sandbox::{Width, checked_scope};
+
+/// What the operator has decided about scopes of sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RootRules {
+    /// Scopes are at or below one of these.
+    pub(super) roots: Vec<PathBuf>,
+    pub(super) home: Option<PathBuf>,
+    /// What no session may read or write: the server's own secrets and records.
+    pub(super) secret: Vec<PathBuf>,
+    /// Where the private directories of all sessions are; a scope around it would hold those of others.
+    pub(super) private_base: PathBuf,
+}
+
+impl RootRules {
+    /// The directory that the first of a client's roots names, if it may be a scope.
+    pub(super) fn scope(&self, roots: &[String]) -> Result<PathBuf, String> {
+        let first = roots.first().ok_or(
+            "the client has no roots, so this session has no scope; open a project in it, and begin a new session",
+        )?;
+        self.allowed(first)
+            .map_err(|why| format!("the root {first} of the client cannot be the scope: {why}"))
+    }
+
+    fn allowed(&self, root: &str) -> Result<PathBuf, String> {
+        let named = path_of(root)?;
+        let real = checked_scope(&named, self.home.as_deref(), Width::Project);
+        let real = real.map_err(|error| error.to_string())?;
+        if !self.roots.iter().any(|root| real.starts_with(root)) {
+            let roots: Vec<String> = self
+                .roots
+                .iter()
+                .map(|it| it.display().to_string())
+                .collect();
+            return Err(format!(
+                "it is not below a directory that the operator has named with --scope-root ({})",
+                roots.join(", ")
+            ));
+        }
+        if is_hidden(&real, self.home.as_deref()) {
+            return Err("hidden directories of the home directory are never one".to_owned());
+        }
+        let is_secret = |path: &PathBuf| path.starts_with(&real) || real.starts_with(path);
+        if self.secret.iter().any(is_secret) || self.private_base.starts_with(&real) {
+            return Err(
+                "it holds secrets, records or private directories of this server".to_owned(),
+            );
+        }
+        Ok(real)
+    }
+}
+
+/// Whether a path is in a hidden directory of the home directory, or is one.
+fn is_hidden(path: &Path, home: Option<&Path>) -> bool {
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    let hidden = |it: Component<'_>| it.as_os_str().as_encoded_bytes().starts_with(b".");
+    below.is_some_and(|below| below.components().any(hidden))
+}
+
+/// The path that a `file:` URI names on this machine.
+fn path_of(uri: &str) -> Result<PathBuf, String> {
+    let scheme = uri.get(..7).unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("file://") {
+        return Err("only file:// is a directory here".to_owned());
+    }
+    let rest = &uri[7..];
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+        return Err(format!("it is on another machine, {host}"));
+    }
+    if path.contains(['?', '#']) {
+        return Err("a directory has no query and no fragment".to_owned());
+    }
+    let bytes = decoded(path).ok_or("it is not encoded as a URI is")?;
+    if bytes.contains(&0) {
+        return Err("no path holds a zero byte".to_owned());
+    }
+    let path = String::from_utf8(bytes).map_err(|_| "its path is not text".to_owned())?;
+    if !path.starts_with('/') {
+        return Err("its path is not absolute".to_owned());
+    }
+    Ok(PathBuf::from(path))
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut found = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        found.push(match byte {
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                if !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return None;
+                }
+                let digits = std::str::from_utf8(&digits).ok()?;
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    struct Home {
+        _directory: tempfile::TempDir,
+        home: PathBuf,
+        rules: RootRules,
+    }
+
+    /// A home directory with projects, of which those in `work` are allowed, and secrets.
+    fn home() -> Home {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
+        for name in [
+            "work/a/sub",
+            "work/with space",
+            "other",
+            ".ssh",
+            "work/state/tokens",
+            "work/temporary/deep",
+        ] {
+            fs::create_dir_all(home.join(name)).unwrap();
+        }
+        fs::write(home.join("work/file"), "").unwrap();
+        symlink(home.join("other"), home.join("work/out")).unwrap();
+        symlink(home.join("work/a"), home.join("in")).unwrap();
+        let rules = RootRules {
+            roots: vec![home.join("work"), home.join(".ssh")],
+            home: Some(home.clone()),
+            secret: vec![home.join("work/state/tokens")],
+            private_base: home.join("work/temporary/deep"),
+        };
+        Home {
+            _directory: directory,
+            home,
+            rules,
+        }
+    }
+
+    fn scope(home: &Home, uri: &str) -> Result<PathBuf, String> {
+        let uri = uri.replace("HOME", home.home.to_str().unwrap());
+        home.rules.scope(&[uri, "file:///etc".to_owned()])
+    }
+
+    #[test]
+    fn a_directory_below_a_scope_root_is_taken() {
+        let home = home();
+        for (uri, path) in [
+            ("file://HOME/work/a", "work/a"),
+            ("file://HOME/work/a/", "work/a"),
+            ("FILE://localhostHOME/work/a/sub", "work/a/sub"),
+            ("file://HOME/work/with%20space", "work/with space"),
+            ("file://HOME/work/%61", "work/a"),
+            ("file://HOME/work/a/../a", "work/a"),
+            ("file://HOME/in", "work/a"),
+        ] {
+            assert_eq!(scope(&home, uri), Ok(home.home.join(path)), "{uri}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_reason() {
+        let home = home();
+        for (uri, why) in [
+            ("file:///", "file system"),
+            ("file://HOME", "home"),
+            ("file://HOME/other", "--scope-root"),
+            ("file://HOME/work/out", "--scope-root"),
+            ("file://HOME/work/a/..%2f..%2fother", "--scope-root"),
+            ("file://HOME/work/%2e%2e/other", "--scope-root"),
+            ("file://HOME/.ssh", "hidden"),
+            ("file://HOME/work/state", "secrets"),
+            ("file://HOME/work/state/tokens", "secrets"),
+            ("file://HOME/work/temporary", "private directories"),
+            ("file://HOME/work", "secrets"),
+            ("file://HOME/work/file", "directory"),
+            ("file://HOME/work/missing", "cannot be used"),
+            ("file://example.invalid/x", "another machine"),
+            ("file://HOME/work/a%00", "zero"),
+            ("file://HOME/work/a%2", "encoded"),
+            ("file://HOME/work/a?x", "query"),
+            ("file:relative", "file://"),
+            ("http://127.0.0.1/", "file://"),
+            ("", "file://"),
+        ] {
+            let refused = scope(&home, uri).unwrap_err();
+            assert!(refused.contains(why), "{uri}: {refused}");
+        }
+        assert!(home.rules.scope(&[]).unwrap_err().contains("no roots"));
+    }
+}

@@ -1,0 +1,234 @@
+//! Scopes beside the server's own: one for each session that has its own, one for each workspace.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use ahma_http_bridge::{Asker, Prepare, SessionLife};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep_until};
+
+use super::http_settings::TokenSetting;
+use super::log_settings::AuditSettings;
+use super::roots::RootRules;
+use super::settings::Settings;
+use super::world::{Common, Tools, World};
+use crate::service::{AhmaService, OpenScope, ServiceState, Serving};
+
+const SESSION_OVER: &str = "its session has ended";
+const STOPPING: &str = "the server stops";
+
+/// All of them, and the server's own.
+pub(super) struct Scopes {
+    own: Arc<ServiceState>,
+    common: Arc<Common>,
+    settings: Arc<Settings>,
+    workspaces: HashMap<String, Arc<Workspace>>,
+    /// Where sessions may have scopes of their own; none means that they share the server's.
+    isolated: Option<RootRules>,
+    /// Those of sessions, while they live.
+    of_sessions: Mutex<Vec<Weak<World>>>,
+}
+
+/// A scope that the operator has declared. It is served from its first use on.
+struct Workspace {
+    settings: Settings,
+    world: OnceCell<World>,
+    last_used: Mutex<Instant>,
+}
+
+impl Scopes {
+    pub(super) fn new(
+        own: Arc<ServiceState>,
+        common: Arc<Common>,
+        settings: Arc<Settings>,
+    ) -> Arc<Self> {
+        let workspaces = settings.http.iter().flat_map(|http| &http.workspaces);
+        let workspaces = workspaces.map(|workspace| {
+            let scope = Arc::new(Workspace {
+                settings: settings.for_workspace(workspace),
+                world: OnceCell::new(),
+                last_used: Mutex::new(Instant::now()),
+            });
+            (workspace.name.clone(), scope)
+        });
+        Arc::new(Scopes {
+            workspaces: workspaces.collect(),
+            isolated: rules(&settings, &common),
+            own,
+            common,
+            settings,
+            of_sessions: Mutex::default(),
+        })
+    }
+
+    /// The handler for somebody who asks.
+    pub(super) fn handler(self: &Arc<Self>, asker: Asker<'_>) -> AhmaService {
+        if let Some(name) = asker.workspace {
+            let workspace = self.workspaces.get(name);
+            let world = workspace.and_then(|it| it.world.get());
+            // It was made ready before; if not, nothing may run instead.
+            return match world {
+                Some(world) => AhmaService::new(Arc::clone(&world.state)),
+                None => AhmaService::nowhere(Arc::clone(&self.own)),
+            };
+        }
+        match (&self.isolated, asker.session) {
+            (None, _) => AhmaService::new(Arc::clone(&self.own)),
+            (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
+            (Some(_), Some(life)) => {
+                AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
+            }
+        }
+    }
+
+    /// Opens the scopes of sessions.
+    fn open_scope(self: &Arc<Self>) -> OpenScope {
+        let scopes = Arc::clone(self);
+        Arc::new(move |roots, life| {
+            let scopes = Arc::clone(&scopes);
+            Box::pin(async move { scopes.open(roots, life).await })
+        })
+    }
+
+    async fn open(
+        self: Arc<Self>,
+        roots: Vec<String>,
+        life: SessionLife,
+    ) -> Result<Arc<ServiceState>, String> {
+        let Some(rules) = self.isolated.clone() else {
+            return Err("sessions have no scopes of their own here".to_owned());
+        };
+        let scope = scope(rules, roots).await?;
+        let settings = self.settings.for_session(&scope);
+        let tools = Tools::Of(Arc::clone(&self.own.registry));
+        let serving = Serving::of_session(&self.own.serving);
+        let world = World::establish(&settings, &self.common, tools, serving).await;
+        let world = Arc::new(world.map_err(|error| error.to_string())?);
+        tracing::info!(session = life.id(), scope = %scope.display(), "a scope of its own");
+        let state = Arc::clone(&world.state);
+        self.remember(&world);
+        tokio::spawn(async move {
+            life.over().cancelled().await;
+            world.end_operations(SESSION_OVER).await;
+            world.end_hosts().await;
+        });
+        Ok(state)
+    }
+
+    fn remember(&self, world: &Arc<World>) {
+        let mut known = self.of_sessions();
+        known.retain(|it| it.strong_count() > 0);
+        known.push(Arc::downgrade(world));
+    }
+
+    fn of_sessions(&self) -> MutexGuard<'_, Vec<Weak<World>>> {
+        // A list of pointers is whole after any panic.
+        self.of_sessions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gets workspaces ready for requests.
+    pub(super) fn prepare(self: &Arc<Self>) -> Prepare {
+        let scopes = Arc::clone(self);
+        Arc::new(move |name| {
+            let workspace = scopes.workspaces.get(name).cloned();
+            let (scopes, name) = (Arc::clone(&scopes), name.to_owned());
+            Box::pin(async move {
+                let workspace = workspace.ok_or("there is no such workspace")?;
+                workspace.ready(&scopes, &name).await
+            })
+        })
+    }
+
+    /// Ends the operations of all of them, and then their sandboxes.
+    pub(super) async fn end(&self) {
+        let known: Vec<Arc<World>> = self
+            .of_sessions()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        let of_workspaces = self.workspaces.values().filter_map(|it| it.world.get());
+        let all: Vec<&World> = known.iter().map(Arc::as_ref).chain(of_workspaces).collect();
+        let operations = all.iter().map(|world| world.end_operations(STOPPING));
+        futures_util::future::join_all(operations).await;
+        let hosts = all.iter().map(|world| world.end_hosts());
+        futures_util::future::join_all(hosts).await;
+    }
+}
+
+/// What may be the scope of a session, when sessions have their own.
+fn rules(settings: &Settings, common: &Common) -> Option<RootRules> {
+    let http = settings.http.as_ref()?;
+    let token = match &http.token {
+        TokenSetting::File(file) => file.parent().map(Path::to_owned),
+        TokenSetting::Given(_) | TokenSetting::Off => None,
+    };
+    let audit = match &settings.audit {
+        AuditSettings::File(file) => Some(file.clone()),
+        AuditSettings::Daily | AuditSettings::Off => None,
+    };
+    let secret = [token, audit, settings.log.cache.clone()];
+    let home = common.environment.get(OsStr::new("HOME"));
+    Some(RootRules {
+        roots: http.scope_roots.clone()?,
+        home: home.map(PathBuf::from),
+        secret: secret.into_iter().flatten().collect(),
+        private_base: common.private_base.clone(),
+    })
+}
+
+/// Which directory it is; looked up beside everything else, since a disk may be slow.
+async fn scope(rules: RootRules, roots: Vec<String>) -> Result<PathBuf, String> {
+    let judging = tokio::task::spawn_blocking(move || rules.scope(&roots));
+    judging.await.map_err(|error| error.to_string())?
+}
+
+impl Workspace {
+    async fn ready(self: &Arc<Self>, scopes: &Arc<Scopes>, name: &str) -> Result<(), String> {
+        *self.last_used() = Instant::now();
+        let establish = async {
+            let serving = Serving::of_workspace(&scopes.own.serving, name);
+            let world =
+                World::establish(&self.settings, &scopes.common, Tools::OfTheScope, serving);
+            let world = world.await.map_err(|error| error.to_string())?;
+            let scope: &Path = &self.settings.scope;
+            tracing::info!(workspace = name, scope = %scope.display(), "first used");
+            let idle = self.settings.http.as_ref().map(|http| http.limits.idle);
+            tokio::spawn(Arc::clone(self).rest(idle.unwrap_or(Duration::MAX)));
+            Ok::<World, String>(world)
+        };
+        self.world.get_or_try_init(|| establish).await.map(drop)
+    }
+
+    fn last_used(&self) -> MutexGuard<'_, Instant> {
+        // A time is whole after any panic.
+        self.last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the sandbox whenever nobody has used it for a while; the next command starts it again.
+    async fn rest(self: Arc<Self>, idle: Duration) {
+        let mut looked_at = None;
+        loop {
+            let used = *self.last_used();
+            let Some(end) = used.max(looked_at.unwrap_or(used)).checked_add(idle) else {
+                return;
+            };
+            sleep_until(end).await;
+            looked_at = Some(Instant::now());
+            let Some(world) = self.world.get() else {
+                continue;
+            };
+            let operations = world.state.executor.store().newest_first();
+            let is_busy = operations.iter().any(|it| !it.state().is_final());
+            if *self.last_used() == used && !is_busy {
+                world.end_hosts().await;
+            }
+        }
+    }
+}

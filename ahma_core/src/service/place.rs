@@ -1,0 +1,175 @@
+//! Where the calls of a client run: in a scope that it shares, in one that its session has to itself, or nowhere.
+//!
+//! A session with a scope of its own gets it from the first roots that its client names when it is asked. That
+//! is decided once and for good, whatever it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ahma_http_bridge::SessionLife;
+use futures_util::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::service::{Peer, ServiceError};
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+
+use super::{ServiceState, caller};
+
+/// How long a call waits for the client to name its roots.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const NO_ROOTS: &str = "this server gives every session a scope of its own, which it asks the client for; this client does \
+                        not declare the capability `roots`, so nothing can run. Use a client that does, or a workspace \
+                        that the operator has declared (/mcp/w/NAME)";
+const UNANSWERED: &str = "this server gives every session a scope of its own, but the client has not answered `roots/list` \
+                          within 10 seconds, so nothing can run yet. It is asked on its event stream (GET), and on the \
+                          stream of a call that accepts text/event-stream";
+const NO_SESSION: &str = "this server gives every session a scope of its own, and a request without a session has none, so \
+                          nothing can run. Begin a session with `initialize`, or use a workspace that the operator has \
+                          declared (/mcp/w/NAME)";
+
+/// Opens the scope that a root names, for as long as a session lives.
+pub type OpenScope = Arc<
+    dyn Fn(Vec<String>, SessionLife) -> BoxFuture<'static, Result<Arc<ServiceState>, String>>
+        + Send
+        + Sync,
+>;
+
+/// Where the calls of a client run.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// In the scope that all share.
+    Shared,
+    /// In one of its own.
+    Own(Arc<OwnScope>),
+    /// It belongs to no session, where each has its own.
+    Nowhere,
+}
+
+/// The scope of a session.
+pub(super) struct OwnScope {
+    life: SessionLife,
+    open: OpenScope,
+    /// The first answer counts; others wait until it is clear what came of it, and are dropped.
+    deciding: Mutex<()>,
+    decided: watch::Sender<Option<Decided>>,
+    /// Some call asks on its own stream.
+    is_asking: AtomicBool,
+}
+
+type Decided = Result<Arc<ServiceState>, String>;
+
+impl Place {
+    pub(super) fn own(life: &SessionLife, open: &OpenScope) -> Self {
+        Place::Own(Arc::new(OwnScope {
+            life: life.clone(),
+            open: Arc::clone(open),
+            deciding: Mutex::default(),
+            decided: watch::Sender::new(None),
+            is_asking: AtomicBool::new(false),
+        }))
+    }
+
+    /// The client is ready: it is asked for its roots beside everything else.
+    pub(super) fn ask(&self, peer: &Peer<RoleServer>) {
+        if let Place::Own(own) = self
+            && has_roots(peer)
+        {
+            let (own, peer) = (Arc::clone(own), peer.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = own.ask(&peer) => {}
+                    () = caller::over(Some(&own.life)) => {}
+                }
+            });
+        }
+    }
+
+    /// What a call runs in.
+    pub(super) async fn state(
+        &self,
+        shared: &Arc<ServiceState>,
+        peer: &Peer<RoleServer>,
+    ) -> Decided {
+        match self {
+            Place::Shared => Ok(Arc::clone(shared)),
+            Place::Own(own) => own.state(peer).await,
+            Place::Nowhere => Err(NO_SESSION.to_owned()),
+        }
+    }
+}
+
+impl OwnScope {
+    async fn state(&self, peer: &Peer<RoleServer>) -> Decided {
+        if let Some(decided) = self.decided.borrow().clone() {
+            return decided;
+        }
+        if !has_roots(peer) {
+            return Err(NO_ROOTS.to_owned());
+        }
+        let mut news = self.decided.subscribe();
+        let decided = async {
+            let decided = news.wait_for(Option::is_some).await;
+            decided.ok().and_then(|it| it.clone())
+        };
+        // A client without an event stream of its own hears the question on that of its call.
+        let asking = async {
+            if !self.is_asking.swap(true, Ordering::Relaxed) {
+                self.ask(peer).await;
+                self.is_asking.store(false, Ordering::Relaxed);
+            }
+            std::future::pending().await
+        };
+        let waited = timeout(PATIENCE, async {
+            tokio::select! {
+                decided = decided => decided,
+                never = asking => never,
+            }
+        });
+        let waited = waited.await;
+        if waited.is_err() {
+            self.is_asking.store(false, Ordering::Relaxed);
+        }
+        let nothing = || Err(UNANSWERED.to_owned());
+        waited.ok().flatten().unwrap_or_else(nothing)
+    }
+
+    async fn ask(&self, peer: &Peer<RoleServer>) {
+        #[expect(deprecated, reason = "clients of the older lifecycle name roots")]
+        let answer = peer.list_roots().await;
+        match answer {
+            Ok(answer) => {
+                let roots = answer.roots.into_iter().map(|root| root.uri);
+                self.decide(Ok(roots.collect())).await;
+            }
+            Err(ServiceError::McpError(error)) => {
+                let why = format!("the client could not name its roots: {}", error.message);
+                self.decide(Err(why)).await;
+            }
+            // Nobody is there to answer.
+            Err(_) => {}
+        }
+    }
+
+    async fn decide(&self, roots: Result<Vec<String>, String>) {
+        let _one = self.deciding.lock().await;
+        if self.decided.borrow().is_some() {
+            return;
+        }
+        self.life.lock_roots();
+        let decided = match roots {
+            Ok(roots) => (self.open)(roots, self.life.clone()).await,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = &decided {
+            tracing::warn!(session = self.life.id(), "no scope: {why}");
+        }
+        self.decided.send_replace(Some(decided));
+    }
+}
+
+fn has_roots(peer: &Peer<RoleServer>) -> bool {
+    let client = peer.peer_info();
+    client.is_some_and(|client| client.capabilities.roots.is_some())
+}

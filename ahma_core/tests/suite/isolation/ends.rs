@@ -1,0 +1,116 @@
+//! The end of a session is the end of everything it had.
+
+use std::path::Path;
+use std::thread;
+
+use serde_json::json;
+
+use super::{Isolated, mark, marked, until};
+
+fn exists(path: &str) -> bool {
+    Path::new(path).exists()
+}
+
+#[test]
+fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
+    let isolated = Isolated::new();
+    let (client, other) = (isolated.session("a"), isolated.session("b"));
+    let mark = mark(73);
+    let home = client.sync("echo \"$HOME\"").text;
+    let home = home.lines().next().unwrap().to_owned();
+    let info = client.call("get_server_info", &json!({})).structured;
+    let host = format!("/proc/{}", info["sandbox"]["hosts"][0]);
+    client.start(&format!("sleep {mark} & sleep {mark}"));
+    until(|| marked(&mark) >= 2);
+    assert!(exists(&home) && exists(&host));
+    assert_eq!(client.delete().status, 204);
+    until(|| marked(&mark) == 0 && !exists(&host) && !exists(&home));
+    assert!(other.sync("echo hi").text.starts_with("hi\n"));
+    assert!(isolated.project("a").exists(), "the project itself stays");
+}
+
+#[test]
+fn a_session_that_vanishes_before_it_has_a_scope_leaves_nothing() {
+    let isolated = Isolated::new();
+    let private = isolated.process.home().join("tmp");
+    let directories = || std::fs::read_dir(&private).unwrap().count();
+    let before = directories();
+    for _ in 0..5 {
+        let client = isolated.process.stateless().begun_with_roots();
+        client.notify("notifications/initialized", &json!({}));
+        let request = client.calling("sandboxed_shell", &json!({ "command": "true" }));
+        let mut connection = ahma_tests::http::Connection::to(client.address);
+        connection.write(&request.bytes(client.address));
+        drop(connection);
+        assert_eq!(client.delete().status, 204);
+    }
+    let health = ahma_tests::http::Request::new("GET", "/health");
+    let health = health.send(isolated.process.address).json();
+    assert_eq!(health["sessions"], 0);
+    assert_eq!(directories(), before, "no scope was opened");
+    let one = isolated.session("a");
+    one.sync("true");
+    assert_eq!(directories(), before + 1, "one is when it can be");
+}
+
+#[test]
+fn the_host_of_one_session_that_is_killed_is_not_noticed_by_others() {
+    let isolated = Isolated::new();
+    let victim = isolated.session("victim");
+    let id = victim.start("sleep 600");
+    let info = victim.call("get_server_info", &json!({})).structured;
+    let host = info["sandbox"]["hosts"][0].to_string();
+    let others: Vec<_> = (0..4)
+        .map(|number| {
+            let client = isolated.session(&format!("other{number}"));
+            thread::spawn(move || {
+                for round in 0..20 {
+                    let said = format!("{number} {round}");
+                    let result = client.sync(&format!("echo {said}"));
+                    assert!(result.text.starts_with(&format!("{said}\n")), "{result:?}");
+                }
+            })
+        })
+        .collect();
+    let done = ahma_tests::Workspace::new().run("kill", &["-KILL", &host]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let lost = victim.call("await", &json!({ "operation_id": id }));
+    assert_eq!(
+        lost.structured["operations"][0]["state"], "lost",
+        "{lost:?}"
+    );
+    let next = victim.sync("pwd");
+    let project = isolated.project("victim");
+    assert!(
+        next.text.starts_with(project.to_str().unwrap()),
+        "the same scope: {next:?}"
+    );
+    for other in others {
+        other.join().unwrap();
+    }
+}
+
+#[test]
+fn when_the_server_stops_every_session_ends_and_nothing_is_left() {
+    let mut isolated = Isolated::new();
+    let mark = mark(74);
+    let homes: Vec<String> = (0..5)
+        .map(|number| {
+            let client = isolated.session(&number.to_string());
+            client.start(&format!("sleep {mark}"));
+            let home = client.sync("echo \"$HOME\"").text;
+            home.lines().next().unwrap().to_owned()
+        })
+        .collect();
+    until(|| marked(&mark) >= 5);
+    let below = ahma_tests::processes_below(isolated.process.pid());
+    isolated.process.terminate();
+    assert_eq!(isolated.process.wait().code(), Some(0));
+    assert_eq!(marked(&mark), 0);
+    for pid in below {
+        assert!(!exists(&format!("/proc/{pid}")), "{pid} is left");
+    }
+    for home in homes {
+        assert!(!exists(&home), "{home} is left");
+    }
+}

@@ -1,0 +1,122 @@
+//! Where MCP is spoken: `/mcp`, and a path for each workspace. What is open at one is unknown at the others.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use rmcp::ServerHandler;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Limits;
+use crate::handshake;
+use crate::mcp::{self, Protocol};
+use crate::sessions::{SessionLife, Sessions};
+
+/// How often an open stream that says nothing shows that it is open.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// What comes before the name of a workspace.
+pub(crate) const WORKSPACE: &str = "/mcp/w/";
+
+/// Who a handler is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asker<'a> {
+    /// The workspace that is spoken to; none at `/mcp`.
+    pub workspace: Option<&'a str>,
+    /// The session; none for a single request.
+    pub session: Option<&'a SessionLife>,
+}
+
+/// One of them.
+pub(crate) struct Endpoint {
+    pub(crate) protocol: Protocol,
+    pub(crate) sessions: Arc<Sessions>,
+    /// Its name, when it is a workspace.
+    pub(crate) workspace: Option<String>,
+}
+
+/// All of them.
+pub(crate) struct Endpoints {
+    plain: Endpoint,
+    workspaces: HashMap<String, Endpoint>,
+}
+
+impl Endpoints {
+    /// The plain one, and one for each workspace. Their handlers come from one place.
+    pub(crate) fn new<H>(
+        workspaces: &[String],
+        limits: &Limits,
+        ending: &CancellationToken,
+        handler: impl Fn(Asker<'_>) -> H + Send + Sync + 'static,
+    ) -> Self
+    where
+        H: ServerHandler + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        let all = Arc::<AtomicUsize>::default();
+        let endpoint = |workspace: Option<String>| {
+            let mut sdk = StreamableHttpServerConfig::default()
+                .with_sse_keep_alive(Some(SIGN_OF_LIFE))
+                // Sessions see to that, for clients that know what it means.
+                .with_sse_retry(None)
+                // `guard` has looked, and more closely.
+                .disable_allowed_hosts()
+                .with_cancellation_token(ending.clone());
+            sdk.max_request_body_bytes = limits.body;
+            let (of_sessions, of_requests) = (Arc::clone(&handler), Arc::clone(&handler));
+            let (here, there) = (workspace.clone(), workspace.clone());
+            let serve = handshake::serving(move |life| {
+                of_sessions(Asker {
+                    workspace: here.as_deref(),
+                    session: Some(life),
+                })
+            });
+            let sessions = Arc::new(Sessions::new(limits.clone(), Arc::clone(&all), serve));
+            let factory = move || {
+                Ok(of_requests(Asker {
+                    workspace: there.as_deref(),
+                    session: None,
+                }))
+            };
+            let service = StreamableHttpService::new(factory, Arc::clone(&sessions), sdk);
+            Endpoint {
+                protocol: mcp::protocol(service),
+                sessions,
+                workspace,
+            }
+        };
+        let named = workspaces.iter();
+        Endpoints {
+            workspaces: named
+                .map(|name| (name.clone(), endpoint(Some(name.clone()))))
+                .collect(),
+            plain: endpoint(None),
+        }
+    }
+
+    /// The one at a path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Endpoint> {
+        match path.strip_prefix(WORKSPACE) {
+            Some(name) => self.workspaces.get(name.strip_suffix('/').unwrap_or(name)),
+            None => Some(&self.plain),
+        }
+    }
+
+    pub(crate) fn plain(&self) -> &Endpoint {
+        &self.plain
+    }
+
+    /// Sessions that are open at the plain endpoint, or in a workspace.
+    pub(crate) fn count(&self, workspace: Option<&str>) -> usize {
+        let endpoint = match workspace {
+            Some(name) => self.workspaces.get(name),
+            None => Some(&self.plain),
+        };
+        endpoint.map_or(0, |it| it.sessions.count())
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Endpoint> {
+        [&self.plain].into_iter().chain(self.workspaces.values())
+    }
+}

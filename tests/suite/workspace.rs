@@ -291,7 +291,13 @@ fn ci_drives_the_server_with_clients_of_others() {
             .any(|line| line == "tests/clients/run")
     );
     let script = read("tests/clients/run");
-    for client in ["python_client.py", "sdk_client.mjs", "newer_client.mjs"] {
+    for client in [
+        "python_client.py",
+        "sdk_client.mjs",
+        "newer_client.mjs",
+        "roots_client.py",
+        "roots_client.mjs",
+    ] {
         let name = client.split('.').next().unwrap_or_default();
         assert!(script.contains(name), "{client}");
         assert!(repository().join("tests/clients").join(client).exists());

@@ -11,6 +11,7 @@
 )]
 
 mod caller;
+mod isolation;
 mod memory;
 #[path = "../stdio/plain.rs"]
 mod plain;
@@ -51,6 +52,7 @@ fn main() {
     throughput(&ahma, &plain);
     drop((ahma, plain));
     memory::measure(scope.path(), &arguments);
+    isolation::measure(&arguments);
 }
 
 fn ahma(scope: &Path, arguments: &[&str]) -> HttpProcess {

@@ -179,3 +179,29 @@ fn a_session_stays_what_was_agreed_on() {
     let listed = client.request("tools/list", &json!({}));
     assert!(listed["result"]["resultType"].is_null(), "{listed}");
 }
+
+#[test]
+fn without_isolation_all_clients_share_one_scope_and_none_can_change_it() {
+    let served = Served::new();
+    let elsewhere = ahma_tests::Workspace::new();
+    let scope = served.project.path().canonicalize().unwrap();
+    let root = ahma_tests::http::root_of(elsewhere.path());
+    let rooted = served.process.stateless().with_roots(&[root]);
+    let [session, stateless] = served.clients();
+    for (number, client) in [rooted.clone(), session, stateless].iter().enumerate() {
+        let result = client.sync(&format!("pwd; ls; touch seen-{number}"));
+        assert!(
+            result.text.starts_with(scope.to_str().unwrap()),
+            "{result:?}"
+        );
+        for earlier in 0..number {
+            assert!(
+                result.text.contains(&format!("seen-{earlier}")),
+                "{result:?}"
+            );
+        }
+    }
+    let changed = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+    assert_eq!(rooted.send(&changed).status, 202, "it is nobody's business");
+    assert!(rooted.sync("pwd").text.starts_with(scope.to_str().unwrap()));
+}

@@ -1,0 +1,110 @@
+//! What a scope of its own costs a session.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use ahma_tests::http::{Client, initialize, root_of};
+use ahma_tests::http_process::HttpProcess;
+use ahma_tests::processes_below;
+use serde_json::json;
+
+use super::{AHMA_MCP, middle, timed};
+
+const ROUNDS: usize = 40;
+const SESSIONS: usize = 40;
+const REST: Duration = Duration::from_millis(1500);
+
+pub(crate) fn measure(arguments: &[&str]) {
+    let (own, projects) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let usual = ["--audit-log", "off", "--rate-limit", "0"];
+    let root = projects.path().to_str().unwrap();
+    let isolation = ["--session-isolation", "--scope-root", root];
+    let shared = [&usual, arguments].concat();
+    let shared = HttpProcess::start(AHMA_MCP, &shared, own.path());
+    let isolated = [&usual[..], &isolation, arguments].concat();
+    let isolated = HttpProcess::start(AHMA_MCP, &isolated, own.path());
+    opening(&shared, &isolated, projects.path());
+    memory(&isolated, projects.path());
+}
+
+fn project(projects: &Path, number: usize) -> String {
+    let path = projects.join(number.to_string());
+    std::fs::create_dir_all(&path).unwrap();
+    root_of(&path)
+}
+
+fn run(client: &Client) {
+    let result = client.call(
+        "run",
+        &json!({ "command": "true", "execution_mode": "sync" }),
+    );
+    assert!(!result.is_error, "{result:?}");
+}
+
+/// From nothing to the first result, with an event stream in both cases.
+fn opening(shared: &HttpProcess, isolated: &HttpProcess, projects: &Path) {
+    let mut times: [Vec<f64>; 2] = Default::default();
+    for round in 0..ROUNDS {
+        let root = project(projects, round);
+        times[0].push(timed(|| {
+            let client = shared.stateless().connected(&initialize("2025-06-18"));
+            let _stream = client.stream();
+            run(&client);
+        }));
+        let mut opened = None;
+        times[1].push(timed(|| {
+            let client = isolated.stateless().with_roots(std::slice::from_ref(&root));
+            run(&client);
+            opened = Some(client);
+        }));
+        assert_eq!(opened.unwrap().delete().status, 204);
+    }
+    let [shared, isolated] = times.map(middle);
+    println!(
+        "a session from nothing to its first result: shared scope {shared:.1} ms, its own {isolated:.1} ms, ratio {:.2}",
+        isolated / shared
+    );
+}
+
+/// Proportional memory of the whole tree, for each session more.
+fn memory(isolated: &HttpProcess, projects: &Path) {
+    sleep(REST);
+    let before = pss(isolated.pid());
+    let clients: Vec<Client> = (0..SESSIONS)
+        .map(|number| {
+            let root = project(projects, number);
+            let client = isolated.stateless().with_roots(&[root]);
+            run(&client);
+            client
+        })
+        .collect();
+    sleep(REST);
+    let opened = pss(isolated.pid());
+    let mib = |kb: u64| kb as f64 / 1024.0 / SESSIONS as f64;
+    let processes = processes_below(isolated.pid()).len();
+    println!(
+        "an idle session with a scope of its own: {:.2} MiB proportional ({processes} processes with {SESSIONS} sessions)",
+        mib(opened.saturating_sub(before))
+    );
+    for client in &clients {
+        client.sync("true");
+    }
+    sleep(REST);
+    let used = pss(isolated.pid());
+    println!(
+        "  and {:.2} MiB when scripts have run in it, with the shells that wait for more",
+        mib(used.saturating_sub(before))
+    );
+}
+
+fn pss(pid: u32) -> u64 {
+    let tree = [vec![pid], processes_below(pid)].concat();
+    let of = |pid: &u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("Pss:"));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        number.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0)
+    };
+    tree.iter().map(of).sum()
+}

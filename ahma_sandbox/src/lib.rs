@@ -60,7 +60,7 @@ mod macos;
 pub use beneath::{exists_beneath, read_beneath};
 #[cfg(target_os = "linux")]
 pub use client::{
-    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe,
+    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe, give_memory_back,
     protect_this_process,
 };
 pub use command::{CommandRequest, Exit, Input, Unfinished};
@@ -71,7 +71,7 @@ pub use host::{HOST_ARGUMENT, become_host_if_asked};
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
-    become_host_if_asked, enlarge_pipe, protect_this_process,
+    become_host_if_asked, enlarge_pipe, give_memory_back, protect_this_process,
 };
 pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
 pub use probe::probe;

@@ -42,6 +42,9 @@ pub fn protect_this_process() -> io::Result<()> {
 /// The limit is the operator's.
 pub fn allow_many_descriptors() {}
 
+/// The allocator sees to that.
+pub fn give_memory_back() {}
+
 /// Pipes grow by themselves.
 pub fn enlarge_pipe(_output: &pipe::Receiver, _bytes: usize) -> io::Result<()> {
     Ok(())

@@ -1,5 +1,6 @@
 //! What a scope of its own costs a session.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -98,13 +99,22 @@ fn memory(isolated: &HttpProcess, projects: &Path) {
     );
 }
 
+/// Of a process and all below it. Those that share an address space are counted once: the kernel shows all of it for
+/// each.
 fn pss(pid: u32) -> u64 {
     let tree = [vec![pid], processes_below(pid)].concat();
-    let of = |pid: &u32| {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let line = text.lines().find(|line| line.starts_with("Pss:"));
-        let number = line.and_then(|line| line.split_whitespace().nth(1));
-        number.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0)
+    let read = |pid: &u32, file: &str| {
+        std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default()
     };
-    tree.iter().map(of).sum()
+    let spaces: BTreeMap<String, u64> = tree
+        .iter()
+        .map(|pid| {
+            let text = read(pid, "smaps_rollup");
+            let line = text.lines().find(|line| line.starts_with("Pss:"));
+            let number = line.and_then(|line| line.split_whitespace().nth(1));
+            let kb = number.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+            (read(pid, "maps"), kb)
+        })
+        .collect();
+    spaces.values().sum()
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{allow_many_descriptors, protect_this_process};
+use ahma_sandbox::{allow_many_descriptors, give_memory_back, protect_this_process};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use tokio::task::JoinHandle;
@@ -40,6 +40,7 @@ fn live(args: &Args) -> Result<(), Failure> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     // Before the settings, which count them.
     allow_many_descriptors();
+    give_memory_back();
     let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
     let settings = Settings::resolve(args, &environment, &directory)
         .map_err(|error| Failure::Usage(error.to_string()))?;

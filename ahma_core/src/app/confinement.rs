@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use ahma_sandbox::{
     Layer, Sandbox, SandboxPolicy, SandboxReport, SessionDirectory, command_environment,
@@ -36,7 +37,9 @@ impl Confinement {
     /// Gets everything ready and starts the first host: without a sandbox nothing is served.
     pub(super) async fn establish(settings: &Settings, common: &Common) -> Result<Self, Failure> {
         let environment = &common.environment;
+        let begun = Instant::now();
         let session = SessionDirectory::create(&common.private_base)?;
+        let private = begun.elapsed();
         let mut policy = policy(settings, session.path());
         let mut writable = policy.write.clone();
         writable.push(policy.scope.clone());
@@ -45,6 +48,7 @@ impl Confinement {
             policy.read.extend(toolchain.read.clone());
             policy.seeds.extend(toolchain.seeds.clone());
         }
+        let found = begun.elapsed();
         identity::write(environment, &policy.home())?;
         let sandbox = Sandbox::new(THIS_PROGRAM)?;
         let mut variables = command_environment(&policy, environment, &settings.pass_env);
@@ -62,6 +66,7 @@ impl Confinement {
         let hosts = Arc::new(HostKeeper::new(sandbox, policy).with_warm_shells(warm));
         let first = hosts.host(&Narrowing::default()).await;
         let report = first.map_err(Failure::NoSandbox)?.report().clone();
+        tracing::debug!(?private, ?found, ready = ?begun.elapsed(), "a sandbox is ready");
         Ok(Confinement {
             hosts,
             report,

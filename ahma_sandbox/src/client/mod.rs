@@ -11,6 +11,6 @@ mod spawner;
 mod warm;
 
 pub use command::{RunningCommand, enlarge_pipe};
-pub use guard::{allow_many_descriptors, protect_this_process};
+pub use guard::{allow_many_descriptors, give_memory_back, protect_this_process};
 pub use host::SandboxHost;
 pub use spawner::Sandbox;

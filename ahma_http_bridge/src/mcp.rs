@@ -66,6 +66,10 @@ pub(crate) async fn serve(
     {
         return Err(roots_changed());
     }
+    if let Some(name) = &endpoint.workspace {
+        let ready = (bridge.prepare)(name).await;
+        ready.map_err(|why| not_ready(&why))?;
+    }
     match parts.method {
         Method::POST => post(bridge, endpoint, parts, body, session.as_deref()).await,
         Method::GET => stream(bridge, endpoint, parts).await,
@@ -79,6 +83,11 @@ pub(crate) async fn serve(
             Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, why).allowing(METHODS))
         }
     }
+}
+
+fn not_ready(why: &str) -> Problem {
+    let why = format!("the workspace cannot be used: {why}");
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
 fn session_id(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -49,7 +49,7 @@ pub(crate) struct Bridge(Arc<Parts>);
 
 pub(crate) struct Parts {
     pub(crate) endpoints: Endpoints,
-    prepare: Prepare,
+    pub(crate) prepare: Prepare,
     pub(crate) admission: Admission,
     pub(crate) limits: Limits,
     pub(crate) echo: Option<Echo>,
@@ -71,6 +71,10 @@ impl Deref for Bridge {
 }
 
 impl Bridge {
+    pub(crate) fn downgrade(&self) -> Weak<Parts> {
+        Arc::downgrade(&self.0)
+    }
+
     pub(crate) fn new(config: BridgeConfig, address: SocketAddr, endpoints: Endpoints) -> Self {
         Bridge(Arc::new(Parts {
             guard: Guard::new(address, &config.origins),
@@ -197,10 +201,6 @@ async fn answered(
         "/prompts" => "prompts",
         path => {
             let endpoint = bridge.endpoints.at(path).ok_or_else(no_such_workspace)?;
-            if let Some(name) = &endpoint.workspace {
-                let ready = (bridge.prepare)(name).await;
-                ready.map_err(|why| not_ready(&why))?;
-            }
             return mcp::serve(bridge, endpoint, parts, body).await;
         }
     };
@@ -225,11 +225,6 @@ async fn drain(mut body: Body) {
 fn no_such_workspace() -> Problem {
     let why = "there is no such workspace; the operator declares them with --workspace NAME=PATH";
     Problem::new(StatusCode::NOT_FOUND, why)
-}
-
-fn not_ready(why: &str) -> Problem {
-    let why = format!("the workspace cannot be used: {why}");
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
 async fn nothing_here(State(bridge): State<Bridge>) -> Problem {

@@ -96,8 +96,13 @@ impl HttpServer {
 
     /// Tells how many sessions are open at `/mcp`, or in a workspace.
     pub fn session_count(&self) -> impl Fn(Option<&str>) -> usize + Send + Sync + 'static {
-        let bridge = self.bridge.clone();
-        move |workspace| bridge.endpoints.count(workspace)
+        // Not to keep alive who asks, who may be kept alive by the bridge.
+        let bridge = self.bridge.downgrade();
+        move |workspace| {
+            bridge
+                .upgrade()
+                .map_or(0, |it| it.endpoints.count(workspace))
+        }
     }
 
     /// Takes no connection and no request any more. What is in work goes on.

@@ -141,6 +141,7 @@ async fn serve(
         tokio::join!(world.end_operations("the server stops"), scopes.end());
         tokio::join!(last_answers(client), last_http_answers(http));
         world.end_hosts().await;
+        world.remove_private().await;
     };
     tokio::select! {
         () = stopping => served,

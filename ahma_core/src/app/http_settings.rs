@@ -225,7 +225,7 @@ fn token_file(directory: &Path, scope: &Path) -> PathBuf {
 }
 
 /// Where programs of the user keep what should last.
-fn state_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+pub(super) fn state_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let path = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from);
     let usual = if cfg!(target_os = "macos") {
         "Library/Application Support"

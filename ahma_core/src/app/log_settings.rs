@@ -95,7 +95,7 @@ fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
 }
 
 /// Where programs of the user keep what can be lost.
-fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+pub(super) fn cache_directory(environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let path = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from);
     let usual = if cfg!(target_os = "macos") {
         "Library/Caches"

@@ -12,9 +12,14 @@ pub(super) struct RootRules {
     pub(super) home: Option<PathBuf>,
     /// What no session may read or write: the server's own secrets and records.
     pub(super) secret: Vec<PathBuf>,
+    /// Where tools are read from, and what belongs to that; scopes may be around it, where it is protected.
+    pub(super) tools: Vec<PathBuf>,
     /// Where the private directories of all sessions are; a scope around it would hold those of others.
     pub(super) private_base: PathBuf,
 }
+
+/// A longer root is cut where it is repeated.
+const LONGEST_SHOWN: usize = 200;
 
 impl RootRules {
     /// The directory that the first of a client's roots names, if it may be a scope.
@@ -22,36 +27,63 @@ impl RootRules {
         let first = roots.first().ok_or(
             "the client has no roots, so this session has no scope; open a project in it, and begin a new session",
         )?;
-        self.allowed(first)
-            .map_err(|why| format!("the root {first} of the client cannot be the scope: {why}"))
+        self.allowed(first).map_err(|why| {
+            let shown = &first[..first.floor_char_boundary(LONGEST_SHOWN)];
+            format!("the root {shown:?} of the client cannot be the scope: {why}")
+        })
     }
 
     fn allowed(&self, root: &str) -> Result<PathBuf, String> {
         let named = path_of(root)?;
+        let real = named.canonicalize();
+        let is_below = |path: &Path| self.roots.iter().any(|root| path.starts_with(root));
+        if !real.as_deref().is_ok_and(is_below) && !is_plainly(&named, is_below) {
+            // What there is elsewhere is nobody's business.
+            return Err(self.not_below());
+        }
         let real = checked_scope(&named, self.home.as_deref(), Width::Project);
         let real = real.map_err(|error| error.to_string())?;
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
-            let roots: Vec<String> = self
-                .roots
-                .iter()
-                .map(|it| it.display().to_string())
-                .collect();
-            return Err(format!(
-                "it is not below a directory that the operator has named with --scope-root ({})",
-                roots.join(", ")
-            ));
+        if !is_below(&real) {
+            return Err(self.not_below());
         }
         if is_hidden(&real, self.home.as_deref()) {
             return Err("hidden directories of the home directory are never one".to_owned());
         }
         let is_secret = |path: &PathBuf| path.starts_with(&real) || real.starts_with(path);
-        if self.secret.iter().any(is_secret) || self.private_base.starts_with(&real) {
+        let is_private = self.private_base.starts_with(&real) || self.is_private(&real);
+        if self.secret.iter().any(is_secret) || is_private {
             return Err(
                 "it holds secrets, records or private directories of this server".to_owned(),
             );
         }
+        if self.tools.iter().any(|path| real.starts_with(path)) {
+            return Err("tools of this server are read from there".to_owned());
+        }
         Ok(real)
     }
+
+    fn not_below(&self) -> String {
+        let roots = self.roots.iter().map(|it| it.display().to_string());
+        let roots: Vec<String> = roots.collect();
+        format!(
+            "it is no directory below one that the operator has named with --scope-root ({})",
+            roots.join(", ")
+        )
+    }
+
+    /// Whether a path is in the private directories of a server.
+    fn is_private(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.private_base);
+        let first = below.ok().and_then(|below| below.components().next());
+        let name = first.map(|it| it.as_os_str().to_string_lossy().into_owned());
+        name.is_some_and(|it| it.trim_start_matches('.').starts_with("ahma-"))
+    }
+}
+
+/// Whether this is so for a path as it is written, which must then lead nowhere else.
+fn is_plainly(path: &Path, is_below: impl Fn(&Path) -> bool) -> bool {
+    let plain = |it: Component<'_>| matches!(it, Component::RootDir | Component::Normal(_));
+    path.components().all(plain) && is_below(path)
 }
 
 /// Whether a path is in a hidden directory of the home directory, or is one.
@@ -130,7 +162,10 @@ mod tests {
             "other",
             ".ssh",
             "work/state/tokens",
-            "work/temporary/deep",
+            "work/temporary/deep/ahma-0123/home",
+            "work/temporary/deep/.ahma-4567",
+            "work/a/.ahma/tools",
+            "work/tools",
         ] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
@@ -141,6 +176,7 @@ mod tests {
             roots: vec![home.join("work"), home.join(".ssh")],
             home: Some(home.clone()),
             secret: vec![home.join("work/state/tokens")],
+            tools: vec![home.join("work/a/.ahma"), home.join("work/tools")],
             private_base: home.join("work/temporary/deep"),
         };
         Home {
@@ -175,8 +211,8 @@ mod tests {
     fn everything_else_is_refused_with_its_reason() {
         let home = home();
         for (uri, why) in [
-            ("file:///", "file system"),
-            ("file://HOME", "home"),
+            ("file:///", "--scope-root"),
+            ("file://HOME", "--scope-root"),
             ("file://HOME/other", "--scope-root"),
             ("file://HOME/work/out", "--scope-root"),
             ("file://HOME/work/a/..%2f..%2fother", "--scope-root"),
@@ -186,6 +222,20 @@ mod tests {
             ("file://HOME/work/state/tokens", "secrets"),
             ("file://HOME/work/temporary", "private directories"),
             ("file://HOME/work", "secrets"),
+            (
+                "file://HOME/work/temporary/deep/ahma-0123",
+                "private directories",
+            ),
+            (
+                "file://HOME/work/temporary/deep/ahma-0123/home",
+                "private directories",
+            ),
+            (
+                "file://HOME/work/temporary/deep/.ahma-4567",
+                "private directories",
+            ),
+            ("file://HOME/work/tools", "tools"),
+            ("file://HOME/work/a/.ahma", "hidden"),
             ("file://HOME/work/file", "directory"),
             ("file://HOME/work/missing", "cannot be used"),
             ("file://example.invalid/x", "another machine"),
@@ -200,5 +250,10 @@ mod tests {
             assert!(refused.contains(why), "{uri}: {refused}");
         }
         assert!(home.rules.scope(&[]).unwrap_err().contains("no roots"));
+        let there = scope(&home, "file:///etc/passwd").unwrap_err();
+        let not_there = scope(&home, "file:///etc/passwe").unwrap_err();
+        assert_eq!(there.replace("passwd", ""), not_there.replace("passwe", ""));
+        let long = scope(&home, &format!("file:///{}", "x\n".repeat(10_000))).unwrap_err();
+        assert!(long.len() < 1000 && !long.contains('\n'), "{long}");
     }
 }

@@ -8,15 +8,19 @@ use std::time::Duration;
 
 use ahma_http_bridge::{Asker, Prepare, SessionLife};
 use tokio::sync::OnceCell;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::http_settings::TokenSetting;
-use super::log_settings::AuditSettings;
+use super::http_settings::state_directory;
+use super::log_settings::{AuditSettings, cache_directory};
 use super::roots::RootRules;
 use super::settings::Settings;
 use super::world::{Common, Tools, World};
 use crate::service::{AhmaService, OpenScope, ServiceState, Serving};
 
+/// How long commands of a session that is over have to end by themselves.
+const GRACE: Duration = Duration::from_millis(200);
+/// How long the removal of private directories is waited for when the server stops; the next one sweeps up the rest.
+const REMOVAL: Duration = Duration::from_secs(2);
 const SESSION_OVER: &str = "its session has ended";
 const STOPPING: &str = "the server stops";
 
@@ -112,8 +116,10 @@ impl Scopes {
         self.remember(&world);
         tokio::spawn(async move {
             life.over().cancelled().await;
-            world.end_operations(SESSION_OVER).await;
+            // At once: who ends a session does not wait for commands that want to go on.
+            let _ = timeout(GRACE, world.end_operations(SESSION_OVER)).await;
             world.end_hosts().await;
+            world.remove_private().await;
         });
         Ok(state)
     }
@@ -139,7 +145,12 @@ impl Scopes {
             let (scopes, name) = (Arc::clone(&scopes), name.to_owned());
             Box::pin(async move {
                 let workspace = workspace.ok_or("there is no such workspace")?;
-                workspace.ready(&scopes, &name).await
+                if workspace.is_ready() {
+                    return Ok(());
+                }
+                // In a task of its own: what has begun comes to its end, whoever waits for it.
+                let opening = tokio::spawn(async move { workspace.ready(&scopes, &name).await });
+                opening.await.map_err(|error| error.to_string())?
             })
         })
     }
@@ -157,28 +168,47 @@ impl Scopes {
         futures_util::future::join_all(operations).await;
         let hosts = all.iter().map(|world| world.end_hosts());
         futures_util::future::join_all(hosts).await;
+        let removals = all.iter().map(|world| world.remove_private());
+        let _ = timeout(REMOVAL, futures_util::future::join_all(removals)).await;
     }
 }
 
 /// What may be the scope of a session, when sessions have their own.
 fn rules(settings: &Settings, common: &Common) -> Option<RootRules> {
     let http = settings.http.as_ref()?;
-    let token = match &http.token {
-        TokenSetting::File(file) => file.parent().map(Path::to_owned),
-        TokenSetting::Given(_) | TokenSetting::Off => None,
-    };
     let audit = match &settings.audit {
         AuditSettings::File(file) => Some(file.clone()),
         AuditSettings::Daily | AuditSettings::Off => None,
     };
-    let secret = [token, audit, settings.log.cache.clone()];
-    let home = common.environment.get(OsStr::new("HOME"));
+    let environment = &common.environment;
+    // Whichever this server uses: others of the user have theirs there too.
+    let secret = [
+        state_directory(environment),
+        cache_directory(environment),
+        audit,
+    ];
+    let secret = secret.into_iter().flatten();
+    let home = environment.get(OsStr::new("HOME"));
     Some(RootRules {
         roots: http.scope_roots.clone()?,
         home: home.map(PathBuf::from),
-        secret: secret.into_iter().flatten().collect(),
+        secret: secret.flat_map(|path| [real(&path), path]).collect(),
+        tools: settings.tool_places(),
         private_base: common.private_base.clone(),
     })
+}
+
+/// Where a path leads, as far as there is something.
+fn real(path: &Path) -> PathBuf {
+    let mut above = path.ancestors();
+    let existing = above.find_map(|it| Some((it, it.canonicalize().ok()?)));
+    match existing {
+        Some((existing, real)) => {
+            let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+            real.join(rest)
+        }
+        None => path.to_owned(),
+    }
 }
 
 /// Which directory it is; looked up beside everything else, since a disk may be slow.
@@ -188,8 +218,13 @@ async fn scope(rules: RootRules, roots: Vec<String>) -> Result<PathBuf, String> 
 }
 
 impl Workspace {
-    async fn ready(self: &Arc<Self>, scopes: &Arc<Scopes>, name: &str) -> Result<(), String> {
+    /// Whether it is served already; who asks uses it.
+    fn is_ready(&self) -> bool {
         *self.last_used() = Instant::now();
+        self.world.initialized()
+    }
+
+    async fn ready(self: &Arc<Self>, scopes: &Arc<Scopes>, name: &str) -> Result<(), String> {
         let establish = async {
             let serving = Serving::of_workspace(&scopes.own.serving, name);
             let world =
@@ -213,22 +248,19 @@ impl Workspace {
 
     /// Ends the sandbox whenever nobody has used it for a while; the next command starts it again.
     async fn rest(self: Arc<Self>, idle: Duration) {
-        let mut looked_at = None;
-        loop {
-            let used = *self.last_used();
-            let Some(end) = used.max(looked_at.unwrap_or(used)).checked_add(idle) else {
-                return;
+        let mut end = Instant::now().checked_add(idle);
+        while let Some(at) = end {
+            sleep_until(at).await;
+            let now = Instant::now();
+            let rested = now - *self.last_used();
+            end = match self.world.get() {
+                _ if rested < idle => now.checked_add(idle - rested),
+                Some(world) if !world.is_busy() => {
+                    world.end_hosts().await;
+                    now.checked_add(idle)
+                }
+                _ => now.checked_add(idle),
             };
-            sleep_until(end).await;
-            looked_at = Some(Instant::now());
-            let Some(world) = self.world.get() else {
-                continue;
-            };
-            let operations = world.state.executor.store().newest_first();
-            let is_busy = operations.iter().any(|it| !it.state().is_final());
-            if *self.last_used() == used && !is_busy {
-                world.end_hosts().await;
-            }
         }
     }
 }

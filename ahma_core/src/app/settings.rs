@@ -29,6 +29,10 @@ pub(super) struct Settings {
     pub(super) pass_env: Vec<OsString>,
     pub(super) deadline: Duration,
     pub(super) at_once: usize,
+    /// The same in all scopes together.
+    pub(super) all_at_once: usize,
+    /// The server's own scope, whichever this is about.
+    own_scope: PathBuf,
     pub(super) retention: Retention,
     pub(super) spool_bytes: u64,
     pub(super) warm_shells: usize,
@@ -56,8 +60,9 @@ struct Protection {
     args: ToolArgs,
 }
 
-/// Commands of one session that run at the same time: the others of the server need some too.
-const AT_ONCE_IN_A_SESSION: usize = 32;
+/// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
+const PART_OF_A_SESSION: usize = 4;
+const PART_OF_A_WORKSPACE: usize = 2;
 
 /// Why the server cannot start as it was told to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +81,8 @@ pub(super) enum SettingsError {
     AuditInReach(PathBuf),
     #[error("{0}")]
     Http(#[from] HttpSettingsError),
+    #[error("the workspace {0} is where tools are read from, so its commands could make tools")]
+    AmongTools(PathBuf),
     #[error("{0} is about HTTP\nhint: say --mode http or --mode dual")]
     NeedsHttp(&'static str),
 }
@@ -101,7 +108,21 @@ impl Settings {
         let tools = ToolArgs::of(args, environment).sources(&scope);
         let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
         let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
-        let writable: Vec<PathBuf> = write.iter().chain([&scope]).cloned().collect();
+        let http = match args.mode {
+            Mode::Http | Mode::Dual => {
+                let readable: Vec<PathBuf> =
+                    write.iter().chain(&read).chain([&scope]).cloned().collect();
+                Some(HttpSettings::resolve(args, environment, &scope, &readable)?)
+            }
+            Mode::Stdio | Mode::ListTools => None,
+        };
+        let workspaces = http.iter().flat_map(|http| &http.workspaces);
+        let workspaces = workspaces.map(|workspace| &workspace.scope);
+        let writable = write.iter().chain([&scope]).chain(workspaces);
+        let writable: Vec<PathBuf> = writable.cloned().collect();
+        let is_alone = http
+            .as_ref()
+            .is_none_or(|http| http.workspaces.is_empty() && http.scope_roots.is_none());
         let protection = Protection {
             protect: args.protect.clone(),
             unprotect: args.unprotect.clone(),
@@ -117,7 +138,7 @@ impl Settings {
                 return Err(SettingsError::NeedsHttp(flag));
             }
         }
-        Ok(Settings {
+        let mut settings = Settings {
             protect,
             protection,
             log: LogSettings::resolve(args, environment, &writable),
@@ -127,13 +148,9 @@ impl Settings {
             always_sync: args.sync,
             no_shell: args.no_shell,
             mode: args.mode,
-            http: match args.mode {
-                Mode::Http | Mode::Dual => {
-                    let readable: Vec<PathBuf> = writable.iter().chain(&read).cloned().collect();
-                    Some(HttpSettings::resolve(args, environment, &scope, &readable)?)
-                }
-                Mode::Stdio | Mode::ListTools => None,
-            },
+            http,
+            own_scope: scope.clone(),
+            all_at_once: at_once,
             scope,
             read,
             write,
@@ -142,7 +159,10 @@ impl Settings {
                 || variable("AHMA_NO_SANDBOX").is_some_and(|value| value == "1"),
             pass_env: args.pass_env.clone(),
             deadline: Duration::from_secs(args.timeout.into()),
-            at_once,
+            at_once: match is_alone {
+                true => at_once,
+                false => (at_once / PART_OF_A_WORKSPACE).max(1),
+            },
             retention: Retention {
                 count: to_usize(args.keep_operations),
                 age: Duration::from_secs(u64::from(args.keep_minutes) * 60),
@@ -151,7 +171,25 @@ impl Settings {
             spool_bytes: u64::from(args.spool_mb) << 20,
             warm_shells: to_usize(args.warm_shells),
             warm_shells_wait: false,
-        })
+        };
+        let mut protect = std::mem::take(&mut settings.protect);
+        let scope = settings.scope.clone();
+        settings.protect_declared(&mut protect, &scope);
+        settings.protect = protect;
+        settings.check_workspaces()?;
+        Ok(settings)
+    }
+
+    /// A workspace in a place of tools would let its commands make tools.
+    fn check_workspaces(&self) -> Result<(), SettingsError> {
+        let places = self.tool_places();
+        let workspaces = self.http.iter().flat_map(|http| &http.workspaces);
+        let mut scopes = workspaces.map(|workspace| &workspace.scope);
+        let inside = scopes.find(|scope| places.iter().any(|place| scope.starts_with(place)));
+        match inside {
+            Some(scope) => Err(SettingsError::AmongTools(scope.clone())),
+            None => Ok(()),
+        }
     }
 }
 
@@ -159,7 +197,7 @@ impl Settings {
     /// The same for a session whose scope this is. Its tools are those of the server.
     pub(super) fn for_session(&self, scope: &Path) -> Self {
         let mut settings = self.in_scope(scope, self.tools.clone());
-        settings.at_once = self.at_once.min(AT_ONCE_IN_A_SESSION);
+        settings.at_once = (self.all_at_once / PART_OF_A_SESSION).max(1);
         settings.warm_shells_wait = true;
         settings
     }
@@ -167,17 +205,14 @@ impl Settings {
     /// The same for a project that the operator has declared, with its own tools.
     pub(super) fn for_workspace(&self, workspace: &WorkspaceSetting) -> Self {
         let tools = self.protection.args.sources(&workspace.scope);
-        self.in_scope(&workspace.scope, tools)
+        let mut settings = self.in_scope(&workspace.scope, tools);
+        settings.at_once = (self.all_at_once / PART_OF_A_WORKSPACE).max(1);
+        settings
     }
 
     fn in_scope(&self, scope: &Path, tools: ToolSources) -> Self {
         let mut protect = self.protection.in_scope(scope, &tools);
-        // What the server itself keeps there, should that be inside.
-        let own = self.scope.join(".ahma");
-        if own.starts_with(scope) && !protect.contains(&own) {
-            protect.push(own);
-        }
-        self.protection.add_tools(&mut protect, scope, &self.tools);
+        self.protect_declared(&mut protect, scope);
         Settings {
             scope: scope.to_owned(),
             protect,
@@ -186,14 +221,50 @@ impl Settings {
         }
     }
 
+    /// Every scope that the operator has named, with its tools: the server's own first.
+    fn declared(&self) -> Vec<(PathBuf, ToolSources)> {
+        let workspaces = self.http.iter().flat_map(|http| &http.workspaces);
+        let workspaces = workspaces.map(|it| {
+            let tools = self.protection.args.sources(&it.scope);
+            (it.scope.clone(), tools)
+        });
+        let own = self.protection.args.sources(&self.own_scope);
+        [(self.own_scope.clone(), own)]
+            .into_iter()
+            .chain(workspaces)
+            .collect()
+    }
+
+    /// What a scope holds of others: where they read tools from, and what the server keeps there.
+    fn protect_declared(&self, protect: &mut Vec<PathBuf>, scope: &Path) {
+        for (other, tools) in self.declared() {
+            let kept = other.join(".ahma");
+            if kept.starts_with(scope) && !protect.contains(&kept) {
+                protect.push(kept);
+            }
+            self.protection.add_tools(protect, scope, &tools);
+        }
+    }
+
+    /// Where tools are read from in any scope, and what the server keeps there.
+    pub(super) fn tool_places(&self) -> Vec<PathBuf> {
+        let declared = self.declared();
+        let places = declared.iter().flat_map(|(scope, tools)| {
+            let mut places = tools.directories();
+            places.push(scope.join(".ahma"));
+            places
+        });
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        places.map(real).collect()
+    }
+
     /// Scopes beside this one in which commands may write.
     pub(super) fn other_scopes(&self) -> Vec<PathBuf> {
+        let declared = self.declared().into_iter().map(|(scope, _)| scope);
         let http = self.http.iter();
-        let other = http.flat_map(|http| {
-            let workspaces = http.workspaces.iter().map(|it| it.scope.clone());
-            workspaces.chain(http.scope_roots.iter().flatten().cloned())
-        });
-        other.collect()
+        let roots = http.flat_map(|http| http.scope_roots.iter().flatten().cloned());
+        let others = declared.chain(roots);
+        others.filter(|it| *it != self.scope).collect()
     }
 }
 

@@ -64,7 +64,7 @@ impl Common {
             private_base,
             environment,
             started: SystemTime::now(),
-            slots: Arc::new(Semaphore::new(settings.at_once)),
+            slots: Arc::new(Semaphore::new(settings.all_at_once)),
             spools: Arc::new(SpoolBudget::new(settings.spool_bytes)),
             audit: audit.map(Arc::new),
             echo,
@@ -110,8 +110,8 @@ pub(super) enum Tools {
 /// A scope that is served.
 pub(super) struct World {
     pub(super) state: Arc<ServiceState>,
-    /// Holds the private directories, which go with it.
-    _confinement: Confinement,
+    /// Its private directories.
+    private: Mutex<Option<SessionDirectory>>,
     reloading: Option<JoinHandle<()>>,
     _reload_asked: Option<Arc<Notify>>,
 }
@@ -182,22 +182,13 @@ impl World {
             built_in: built_in_tools(settings.no_shell, settings.always_sync),
             listed: ListedTools::default(),
         });
-        let served = Arc::downgrade(&state);
-        common
-            .served
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(served);
+        remember(&common.served, &state);
         if let Some(asked) = &asked {
-            common
-                .reloads
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(Arc::downgrade(asked));
+            remember(&common.reloads, asked);
         }
         Ok(World {
             state,
-            _confinement: confinement,
+            private: Mutex::new(Some(confinement.session)),
             reloading,
             _reload_asked: asked,
         })
@@ -211,10 +202,34 @@ impl World {
         self.state.executor.shut_down(reason).await;
     }
 
+    /// Whether something runs or waits to run.
+    pub(super) fn is_busy(&self) -> bool {
+        let operations = self.state.executor.store().newest_first();
+        operations.iter().any(|it| !it.state().is_final())
+    }
+
+    /// Removes the private directories, which may hold very much: beside everything else.
+    pub(super) async fn remove_private(&self) {
+        let private = self
+            .private
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let _ = tokio::task::spawn_blocking(move || drop(private)).await;
+    }
+
     /// Ends the sandbox. It ends with the server anyway; whoever waits for the server finds it gone.
     pub(super) async fn end_hosts(&self) {
         let _ = timeout(LAST_PROCESSES, self.state.hosts.end()).await;
     }
+}
+
+/// Adds one to a list, and takes out those that are gone.
+fn remember<T>(list: &Mutex<Vec<Weak<T>>>, one: &Arc<T>) {
+    // A list of pointers is whole after any panic.
+    let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+    list.retain(|it| it.strong_count() > 0);
+    list.push(Arc::downgrade(one));
 }
 
 fn shown_by(echo: Echo) -> ShowTrouble {

@@ -397,7 +397,7 @@ impl ServerHandler for AhmaService {
         let caller = Caller::of(&context, &self.wants_messages);
         let request_id = caller::request_id(&context);
         let call = async {
-            match self.place.state(&self.state, &context.peer).await {
+            match self.place.state(&self.state, &context).await {
                 Ok(state) => calls::call(&state, &request.name, arguments, &caller).await,
                 Err(why) => Ok(respond::refused(why).into()),
             }

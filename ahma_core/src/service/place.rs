@@ -4,18 +4,19 @@
 //! is decided once and for good, whatever it is.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ahma_http_bridge::SessionLife;
 use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
-use rmcp::service::{Peer, ServiceError};
+use rmcp::service::{Peer, RequestContext, ServiceError};
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
-use super::{ServiceState, caller};
+use super::{ServiceState, caller, calls};
 
+/// What nobody reads: the SDK drops answers to calls that were cancelled.
+const CANCELLED: &str = "the call was cancelled";
 /// How long a call waits for the client to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,8 +55,6 @@ pub(super) struct OwnScope {
     /// The first answer counts; others wait until it is clear what came of it, and are dropped.
     deciding: Mutex<()>,
     decided: watch::Sender<Option<Decided>>,
-    /// Some call asks on its own stream.
-    is_asking: AtomicBool,
 }
 
 type Decided = Result<Arc<ServiceState>, String>;
@@ -67,7 +66,6 @@ impl Place {
             open: Arc::clone(open),
             deciding: Mutex::default(),
             decided: watch::Sender::new(None),
-            is_asking: AtomicBool::new(false),
         }))
     }
 
@@ -90,18 +88,21 @@ impl Place {
     pub(super) async fn state(
         &self,
         shared: &Arc<ServiceState>,
-        peer: &Peer<RoleServer>,
+        context: &RequestContext<RoleServer>,
     ) -> Decided {
         match self {
             Place::Shared => Ok(Arc::clone(shared)),
-            Place::Own(own) => own.state(peer).await,
+            Place::Own(own) => tokio::select! {
+                decided = own.state(&context.peer) => decided,
+                () = context.ct.cancelled() => Err(CANCELLED.to_owned()),
+            },
             Place::Nowhere => Err(NO_SESSION.to_owned()),
         }
     }
 }
 
 impl OwnScope {
-    async fn state(&self, peer: &Peer<RoleServer>) -> Decided {
+    async fn state(self: &Arc<Self>, peer: &Peer<RoleServer>) -> Decided {
         if let Some(decided) = self.decided.borrow().clone() {
             return decided;
         }
@@ -115,10 +116,7 @@ impl OwnScope {
         };
         // A client without an event stream of its own hears the question on that of its call.
         let asking = async {
-            if !self.is_asking.swap(true, Ordering::Relaxed) {
-                self.ask(peer).await;
-                self.is_asking.store(false, Ordering::Relaxed);
-            }
+            self.ask(peer).await;
             std::future::pending().await
         };
         let waited = timeout(PATIENCE, async {
@@ -127,29 +125,29 @@ impl OwnScope {
                 never = asking => never,
             }
         });
-        let waited = waited.await;
-        if waited.is_err() {
-            self.is_asking.store(false, Ordering::Relaxed);
-        }
         let nothing = || Err(UNANSWERED.to_owned());
-        waited.ok().flatten().unwrap_or_else(nothing)
+        waited.await.ok().flatten().unwrap_or_else(nothing)
     }
 
-    async fn ask(&self, peer: &Peer<RoleServer>) {
+    async fn ask(self: &Arc<Self>, peer: &Peer<RoleServer>) {
         #[expect(deprecated, reason = "clients of the older lifecycle name roots")]
         let answer = peer.list_roots().await;
-        match answer {
-            Ok(answer) => {
-                let roots = answer.roots.into_iter().map(|root| root.uri);
-                self.decide(Ok(roots.collect())).await;
-            }
+        let roots = match answer {
+            Ok(answer) => Ok(answer.roots.into_iter().map(|root| root.uri).collect()),
             Err(ServiceError::McpError(error)) => {
-                let why = format!("the client could not name its roots: {}", error.message);
-                self.decide(Err(why)).await;
+                let why = calls::cut(&error.message);
+                Err(format!("the client could not name its roots: {why:?}"))
+            }
+            Err(ServiceError::UnexpectedResponse) => {
+                Err("what the client answered to `roots/list` are no roots".to_owned())
             }
             // Nobody is there to answer.
-            Err(_) => {}
-        }
+            Err(_) => return,
+        };
+        // In a task of its own: what has begun comes to its end, whoever waits for it.
+        let own = Arc::clone(self);
+        let deciding = tokio::spawn(async move { own.decide(roots).await });
+        let _ = deciding.await;
     }
 
     async fn decide(&self, roots: Result<Vec<String>, String>) {

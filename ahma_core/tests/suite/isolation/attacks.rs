@@ -240,3 +240,107 @@ fn a_session_whose_scope_is_around_the_servers_own_cannot_make_tools_or_forge_it
     let allowed = client.sync("echo fine > own/file && cat own/file");
     assert!(allowed.text.starts_with("fine\n"), "{allowed:?}");
 }
+
+#[test]
+fn the_places_of_tools_cannot_be_a_scope_nor_be_written_from_one_around_them() {
+    let projects = ahma_tests::Workspace::new();
+    let tool = json!({ "name": "own", "description": "One.", "command": "true" }).to_string();
+    projects.write("own/.ahma/tools/own.json", &tool);
+    projects.write("space/tools-of-it/own.json", &tool);
+    projects.write("space/.ahma/tools/own.json", &tool);
+    let at = |name: &str| projects.path().join(name).canonicalize().unwrap();
+    let root = projects.path().to_str().unwrap().to_owned();
+    let workspace = format!("space={}", at("space").display());
+    let arguments = [
+        "--session-isolation",
+        "--scope-root",
+        &root,
+        "--workspace",
+        &workspace,
+    ];
+    let process =
+        ahma_tests::http_process::HttpProcess::start(super::AHMA_MCP, &arguments, &at("own"));
+    let with_root = |name: &str| {
+        process
+            .stateless()
+            .with_roots(&[ahma_tests::http::root_of(&at(name))])
+    };
+    for name in [
+        "own/.ahma",
+        "own/.ahma/tools",
+        "space/.ahma",
+        "space/.ahma/tools",
+    ] {
+        let refused = with_root(name).sync("echo x > planted.json");
+        assert!(refused.is_error, "{name}: {refused:?}");
+        assert!(
+            refused.text.contains("tools of this server"),
+            "{name}: {refused:?}"
+        );
+    }
+    projects.make_directory("all");
+    let around = with_root("space");
+    for name in ["planted.json", "own.json"] {
+        let denied = around.sync(&format!("echo x > .ahma/tools/{name}"));
+        assert_eq!(denied.record["state"], "failed", "{name}: {denied:?}");
+    }
+    let allowed = around.sync("echo fine > file && cat file");
+    assert!(allowed.text.starts_with("fine\n"), "{allowed:?}");
+}
+
+#[test]
+fn private_directories_and_secrets_cannot_be_a_scope() {
+    let projects = ahma_tests::Workspace::new();
+    let own = ahma_tests::Workspace::new();
+    for name in ["tmp", "real-state", "a"] {
+        projects.make_directory(name);
+    }
+    let at = |name: &str| projects.path().join(name).to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink(at("real-state"), own.path().join("state-link")).unwrap();
+    let root = projects.path().to_str().unwrap().to_owned();
+    let arguments = [
+        "--session-isolation",
+        "--scope-root",
+        &root,
+        "--http-token",
+        "0123456789abcdef",
+        "--sandbox-scope",
+        &at("a"),
+    ];
+    let link = own.path().join("state-link");
+    let environment = [
+        ("TMPDIR", at("tmp")),
+        ("XDG_STATE_HOME", link.to_str().unwrap().to_owned()),
+    ];
+    let environment: Vec<(&str, &str)> = environment
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    std::fs::create_dir_all(projects.path().join("real-state/ahma_mcp/http-tokens")).unwrap();
+    let process = ahma_tests::http_process::HttpProcess::start_with(
+        super::AHMA_MCP,
+        &arguments,
+        own.path(),
+        &environment,
+    );
+    let private = std::fs::read_dir(at("tmp"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    for path in [
+        private.join("home"),
+        private,
+        at("tmp").into(),
+        at("real-state").into(),
+        format!("{}/ahma_mcp", at("real-state")).into(),
+    ] {
+        let client = process
+            .stateless()
+            .with_roots(&[ahma_tests::http::root_of(&path)]);
+        let refused = client.sync("pwd");
+        assert!(refused.is_error, "{path:?}: {refused:?}");
+        assert!(refused.text.contains("secrets"), "{path:?}: {refused:?}");
+    }
+}

@@ -114,3 +114,37 @@ fn when_the_server_stops_every_session_ends_and_nothing_is_left() {
         assert!(!exists(&home), "{home} is left");
     }
 }
+
+#[test]
+fn a_session_that_leaves_very_much_behind_holds_up_nobody() {
+    let isolated = Isolated::new();
+    let (client, other) = (isolated.session("a"), isolated.session("b"));
+    let filled = client.sync(
+        "cd \"$TMPDIR\" && mkdir many && cd many && seq 1 60000 | xargs touch && echo \"$TMPDIR\"",
+    );
+    assert_eq!(filled.record["state"], "completed", "{filled:?}");
+    let many = format!("{}/many", filled.text.lines().next().unwrap());
+    assert_eq!(client.delete().status, 204);
+    assert!(other.sync("echo hi").text.starts_with("hi\n"));
+    assert!(
+        exists(&many),
+        "it was answered while the files were being removed"
+    );
+    until(|| !exists(&many));
+}
+
+#[test]
+fn one_session_cannot_take_every_place_to_run() {
+    let isolated = Isolated::with(&["--max-operations", "8"]);
+    let (greedy, other) = (isolated.session("a"), isolated.session("b"));
+    let ids: Vec<String> = (0..12).map(|_| greedy.start("sleep 600")).collect();
+    let running = || {
+        let rows = greedy
+            .call("status", &json!({ "state": "running" }))
+            .structured;
+        rows["operations"].as_array().unwrap().len()
+    };
+    until(|| running() == 2);
+    assert!(other.sync("echo hi").text.starts_with("hi\n"));
+    assert_eq!((running(), ids.len()), (2, 12), "a quarter each");
+}

@@ -96,7 +96,7 @@ fn a_root_that_may_not_be_a_scope_is_refused_and_nothing_runs_instead() {
         outside.path().file_name().unwrap().to_str().unwrap()
     );
     let cases: Vec<(Vec<String>, &str)> = vec![
-        (vec!["file:///".to_owned()], "file system"),
+        (vec!["file:///".to_owned()], "--scope-root"),
         (vec![root_of(outside.path())], "--scope-root"),
         (vec![format!("file://{inside}/link")], "--scope-root"),
         (vec![up], "--scope-root"),
@@ -303,4 +303,42 @@ fn the_instructions_do_not_name_a_scope_that_is_not_known_yet() {
         !told.contains(isolated.own.path().to_str().unwrap()),
         "{told}"
     );
+}
+
+#[test]
+fn an_answer_that_names_no_roots_is_told_at_once() {
+    let isolated = Isolated::new();
+    let client = isolated.process.stateless().begun_with_roots();
+    let mut stream = client.stream();
+    client.notify("notifications/initialized", &json!({}));
+    let question = stream.message("roots/list");
+    client.answer(&question["id"], &json!({ "roots": "all of them" }));
+    let refused = client.sync("pwd");
+    assert!(refused.text.contains("are no roots"), "{refused:?}");
+}
+
+#[test]
+fn a_caller_who_cannot_be_asked_does_not_keep_others_from_it() {
+    let isolated = Isolated::new();
+    let client = isolated.process.stateless().begun_with_roots();
+    client.notify("notifications/initialized", &json!({}));
+    let arguments = json!({ "command": "pwd", "execution_mode": "sync" });
+    let request = client.calling("sandboxed_shell", &arguments);
+    let deaf = request
+        .clone()
+        .without("accept")
+        .header("accept", "application/json");
+    let mut waiting = ahma_tests::http::Connection::to(client.address);
+    waiting.write(&deaf.bytes(client.address));
+    let mut call = request.open(client.address);
+    let question = call.message("roots/list");
+    let project = isolated.project("a");
+    client.answer(
+        &question["id"],
+        &json!({ "roots": [{ "uri": root_of(&project) }] }),
+    );
+    let answer = call.rest().answer();
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with(project.to_str().unwrap()), "{answer}");
+    assert_eq!(waiting.status(), Some(200), "and it has its answer too");
 }

@@ -227,6 +227,82 @@ fn a_workspace_that_is_gone_is_503_with_its_reason() {
 }
 
 #[test]
+fn its_private_directories_go_with_the_server() {
+    let mut served = Served::new(&[]);
+    let [one, _] = served.clients("one");
+    let home = one.sync("echo \"$HOME\"").text;
+    let home = home.lines().next().unwrap().to_owned();
+    assert!(std::path::Path::new(&home).exists());
+    served.process.terminate();
+    assert_eq!(served.process.wait().code(), Some(0));
+    let left = std::fs::read_dir(served.process.home().join("tmp")).unwrap();
+    let left: Vec<_> = left.map(|it| it.unwrap().path()).collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+}
+
+#[test]
+fn commands_of_the_servers_own_scope_cannot_make_tools_of_a_workspace_inside_it() {
+    let own = Workspace::new();
+    let tool = json!({ "name": "only_inner", "description": "Here only.", "command": "pwd" });
+    own.write("inner/.ahma/tools/tool.json", tool.to_string());
+    let declared = format!("inner={}", real(&own).join("inner").display());
+    let process = HttpProcess::start(AHMA_MCP, &["--workspace", &declared], own.path());
+    let denied = process
+        .connect()
+        .sync("echo x > inner/.ahma/tools/planted.json");
+    assert_eq!(denied.record["state"], "failed", "{denied:?}");
+    let allowed = process
+        .connect()
+        .sync("echo fine > inner/file && cat inner/file");
+    assert!(allowed.text.starts_with("fine\n"), "{allowed:?}");
+    let inner = process.stateless().at("/mcp/w/inner");
+    assert_eq!(names(&inner), ["only_inner"]);
+}
+
+#[test]
+fn records_of_the_server_cannot_be_in_a_workspace() {
+    let (own, space, home) = (Workspace::new(), Workspace::new(), Workspace::new());
+    let declared = format!("a={}", space.path().display());
+    let audit = space.path().join("audit.jsonl");
+    let arguments = [
+        "--mode",
+        "http",
+        "--workspace",
+        &declared,
+        "--audit-log",
+        audit.to_str().unwrap(),
+    ];
+    let environment = [("XDG_STATE_HOME", home.path().to_str().unwrap())];
+    let refused = own.run_with(AHMA_MCP, &arguments, &environment);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("audit log"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_workspace_that_cannot_be_opened_is_tried_no_more_often_than_the_rate_allows() {
+    let (own, space) = (Workspace::new(), Workspace::new());
+    let declared = format!("a={}", space.path().display());
+    let arguments = [
+        "--workspace",
+        &declared,
+        "--rate-limit",
+        "1",
+        "--rate-burst",
+        "3",
+    ];
+    let process = HttpProcess::start(AHMA_MCP, &arguments, own.path());
+    std::fs::remove_dir_all(space.path()).unwrap();
+    let client = process.stateless().at("/mcp/w/a");
+    let request = client.message(&json!(1), "tools/list", &json!({}));
+    let statuses: Vec<u16> = (0..8)
+        .map(|_| request.send(client.address).status)
+        .collect();
+    assert_eq!(statuses[0], 503, "{statuses:?}");
+    assert!(statuses.contains(&429), "{statuses:?}");
+    std::fs::create_dir_all(space.path()).unwrap();
+}
+
+#[test]
 #[ignore = "takes more than a minute; run by .ci/soak"]
 fn its_host_ends_when_nobody_uses_it_and_starts_again() {
     let served = Served::new(&["--session-idle-minutes", "1"]);

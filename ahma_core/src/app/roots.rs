@@ -230,10 +230,7 @@ mod tests {
                 "file://HOME/work/temporary/deep/ahma-0123/home",
                 "private directories",
             ),
-            (
-                "file://HOME/work/temporary/deep/.ahma-4567",
-                "private directories",
-            ),
+            ("file://HOME/work/temporary/deep/.ahma-4567", "hidden"),
             ("file://HOME/work/tools", "tools"),
             ("file://HOME/work/a/.ahma", "hidden"),
             ("file://HOME/work/file", "directory"),

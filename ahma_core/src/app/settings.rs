@@ -239,7 +239,9 @@ impl Settings {
     fn protect_declared(&self, protect: &mut Vec<PathBuf>, scope: &Path) {
         for (other, tools) in self.declared() {
             let kept = other.join(".ahma");
-            if kept.starts_with(scope) && !protect.contains(&kept) {
+            let is_decided =
+                protect.contains(&kept) || self.protection.unprotected(&other).contains(&kept);
+            if kept.starts_with(scope) && !is_decided {
                 protect.push(kept);
             }
             self.protection.add_tools(protect, scope, &tools);

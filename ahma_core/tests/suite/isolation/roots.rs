@@ -3,10 +3,19 @@
 use std::thread;
 
 use ahma_tests::Workspace;
-use ahma_tests::http::{Request, root_of};
+use ahma_tests::http::{Client, Request, root_of};
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Isolated};
+
+/// A client that has heard the question for its roots on its event stream, and the question.
+fn questioned(isolated: &Isolated) -> (Client, Value) {
+    let client = isolated.process.stateless().begun_with_roots();
+    let mut stream = client.stream();
+    client.notify("notifications/initialized", &json!({}));
+    let question = stream.message("roots/list");
+    (client, question)
+}
 
 #[test]
 fn the_scope_is_the_first_root_of_the_client() {
@@ -131,10 +140,7 @@ fn a_client_that_has_no_roots_is_told_at_once() {
 #[test]
 fn a_client_that_says_it_cannot_name_them_is_told_at_once() {
     let isolated = Isolated::new();
-    let client = isolated.process.stateless().begun_with_roots();
-    let mut stream = client.stream();
-    client.notify("notifications/initialized", &json!({}));
-    let question = stream.message("roots/list");
+    let (client, question) = questioned(&isolated);
     let error = json!({ "code": -32603, "message": "no folder is open" });
     let message = json!({ "jsonrpc": "2.0", "id": question["id"], "error": error });
     assert_eq!(client.send(&message).status, 202);
@@ -215,10 +221,7 @@ fn without_a_session_nothing_runs_and_lists_are_there() {
 #[test]
 fn many_calls_that_wait_for_the_scope_all_get_it() {
     let isolated = Isolated::new();
-    let client = isolated.process.stateless().begun_with_roots();
-    let mut stream = client.stream();
-    client.notify("notifications/initialized", &json!({}));
-    let question = stream.message("roots/list");
+    let (client, question) = questioned(&isolated);
     let calls: Vec<_> = (0..8)
         .map(|number| {
             let client = client.clone();
@@ -308,10 +311,7 @@ fn the_instructions_do_not_name_a_scope_that_is_not_known_yet() {
 #[test]
 fn an_answer_that_names_no_roots_is_told_at_once() {
     let isolated = Isolated::new();
-    let client = isolated.process.stateless().begun_with_roots();
-    let mut stream = client.stream();
-    client.notify("notifications/initialized", &json!({}));
-    let question = stream.message("roots/list");
+    let (client, question) = questioned(&isolated);
     client.answer(&question["id"], &json!({ "roots": "all of them" }));
     let refused = client.sync("pwd");
     assert!(refused.text.contains("are no roots"), "{refused:?}");

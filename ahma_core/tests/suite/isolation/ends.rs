@@ -120,16 +120,21 @@ fn a_session_that_leaves_very_much_behind_holds_up_nobody() {
     let isolated = Isolated::new();
     let (client, other) = (isolated.session("a"), isolated.session("b"));
     let filled = client.sync(
-        "cd \"$TMPDIR\" && mkdir many && cd many && seq 1 60000 | xargs touch && echo \"$TMPDIR\"",
+        "cd \"$TMPDIR\" && mkdir many && cd many && seq 1 20000 | xargs touch && echo \"$TMPDIR\"",
     );
     assert_eq!(filled.record["state"], "completed", "{filled:?}");
     let many = format!("{}/many", filled.text.lines().next().unwrap());
+    let left = || std::fs::read_dir(&many).map_or(0, Iterator::count);
+    assert_eq!(left(), 20_000);
     assert_eq!(client.delete().status, 204);
-    assert!(other.sync("echo hi").text.starts_with("hi\n"));
+    until(|| left() < 20_000);
+    let health = ahma_tests::http::Request::new("GET", "/health");
+    assert_eq!(health.send(isolated.process.address).status, 200);
     assert!(
         exists(&many),
         "it was answered while the files were being removed"
     );
+    assert!(other.sync("echo hi").text.starts_with("hi\n"));
     until(|| !exists(&many));
 }
 

@@ -81,6 +81,10 @@ pub(super) enum SettingsError {
     AuditInReach(PathBuf),
     #[error("{0}")]
     Http(#[from] HttpSettingsError),
+    #[error(
+        "--session-isolation keeps nothing apart with --no-sandbox\nhint: leave one of them out"
+    )]
+    NothingKeptApart,
     #[error("the workspace {0} is where tools are read from, so its commands could make tools")]
     AmongTools(PathBuf),
     #[error("{0} is about HTTP\nhint: say --mode http or --mode dual")]
@@ -108,6 +112,11 @@ impl Settings {
         let tools = ToolArgs::of(args, environment).sources(&scope);
         let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
         let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
+        let sandbox_is_off =
+            args.no_sandbox || variable("AHMA_NO_SANDBOX").is_some_and(|value| value == "1");
+        if sandbox_is_off && args.session_isolation {
+            return Err(SettingsError::NothingKeptApart);
+        }
         let http = match args.mode {
             Mode::Http | Mode::Dual => {
                 let readable: Vec<PathBuf> =
@@ -155,8 +164,7 @@ impl Settings {
             read,
             write,
             network: network(args.network, variable("AHMA_NETWORK"))?,
-            sandbox_is_off: args.no_sandbox
-                || variable("AHMA_NO_SANDBOX").is_some_and(|value| value == "1"),
+            sandbox_is_off,
             pass_env: args.pass_env.clone(),
             deadline: Duration::from_secs(args.timeout.into()),
             at_once: match is_alone {

@@ -264,6 +264,17 @@ fn isolation_needs_scope_roots_and_http() {
             ],
             "/no/such/directory",
         ),
+        (
+            &[
+                "--mode",
+                "http",
+                "--session-isolation",
+                "--scope-root",
+                "/tmp",
+                "--no-sandbox",
+            ],
+            "nothing apart",
+        ),
         (&["--workspace", "a=/tmp"], "--mode http"),
         (&["--mode", "http", "--workspace", "a"], "NAME=PATH"),
         (&["--mode", "http", "--workspace", "a/b=/usr"], "NAME=PATH"),

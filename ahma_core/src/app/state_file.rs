@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{
-    AtFlags, CWD, FlockOperation, Mode, OFlags, flock, fstat, mkdirat, openat, renameat, statat,
-    unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RawMode, flock, fstat, mkdirat, openat, renameat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use serde_json::json;
@@ -163,7 +163,7 @@ impl StatePlace {
     }
 }
 
-fn new_file(directory: &OwnedFd, name: &str, mode: u32) -> rustix::io::Result<OwnedFd> {
+fn new_file(directory: &OwnedFd, name: &str, mode: RawMode) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(directory, name, flags, Mode::from_raw_mode(mode))
 }

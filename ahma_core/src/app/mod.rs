@@ -11,6 +11,7 @@ mod identity;
 mod list_tools;
 mod log_settings;
 mod logging;
+mod protection;
 mod reload;
 mod roots;
 mod scopes;

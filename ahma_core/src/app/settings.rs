@@ -11,8 +11,8 @@ use clap::ValueEnum as _;
 use super::args::{Args, Mode, NetworkArg};
 use super::http_settings::{HttpSettings, HttpSettingsError, WorkspaceSetting};
 use super::log_settings::{AuditSettings, LogSettings};
+use super::protection::Protection;
 use super::sources::{ToolArgs, ToolSources};
-use crate::guard::usually_protected;
 use crate::operation::Retention;
 
 /// Everything the server needs to know to start.
@@ -49,15 +49,6 @@ pub(super) struct Settings {
     pub(super) mode: Mode,
     /// Over HTTP, when it is.
     pub(super) http: Option<HttpSettings>,
-}
-
-/// Paths in a scope, whichever it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Protection {
-    protect: Vec<PathBuf>,
-    unprotect: Vec<PathBuf>,
-    /// For tools that a scope has by itself.
-    args: ToolArgs,
 }
 
 /// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
@@ -275,40 +266,6 @@ impl Settings {
         let roots = http.flat_map(|http| http.scope_roots.iter().flatten().cloned());
         let others = declared.chain(roots);
         others.filter(|it| *it != self.scope).collect()
-    }
-}
-
-impl Protection {
-    /// What is usually protected and what the operator adds, without what the operator takes out, and where tools are read
-    /// from.
-    fn in_scope(&self, scope: &Path, tools: &ToolSources) -> Vec<PathBuf> {
-        let taken_out = self.unprotected(scope);
-        let added = self.protect.iter().map(|path| scope.join(path));
-        let mut paths = usually_protected(scope);
-        paths.extend(added);
-        paths.retain(|path| !taken_out.contains(path));
-        self.add_tools(&mut paths, scope, tools);
-        paths
-    }
-
-    fn unprotected(&self, scope: &Path) -> Vec<PathBuf> {
-        self.unprotect.iter().map(|path| scope.join(path)).collect()
-    }
-
-    /// Protects the directories that tools are read from: a command must not make tools.
-    fn add_tools(&self, protect: &mut Vec<PathBuf>, scope: &Path, tools: &ToolSources) {
-        let unprotect = self.unprotected(scope);
-        for directory in tools.directories() {
-            let Ok(real) = directory.canonicalize() else {
-                continue;
-            };
-            let is_below = |path: &PathBuf| real.starts_with(path);
-            let is_inside = real.starts_with(scope) && real != scope;
-            let is_decided = protect.iter().chain(&unprotect).any(is_below);
-            if is_inside && !is_decided {
-                protect.push(real);
-            }
-        }
     }
 }
 

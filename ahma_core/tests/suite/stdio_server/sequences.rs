@@ -184,15 +184,6 @@ fn there_is_a_pause_between_two_steps() {
 #[test]
 fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
     let project = Workspace::new();
-    let tool = json!({
-        "name": "all", "description": "Waits.", "command": "sequence", "step_delay_ms": 0,
-        "sequence": [
-            { "tool": "await", "args": { "timeout_seconds": 60 } },
-            { "tool": "status", "args": { "state": "completed" } },
-            { "tool": "sandboxed_shell", "args": { "command": "echo last" } }
-        ]
-    });
-    project.write(".ahma/tools/all.json", tool.to_string());
     let wrong = json!({
         "name": "wrong", "description": "Fails.", "command": "sequence", "step_delay_ms": 0,
         "sequence": [
@@ -203,17 +194,35 @@ fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
     project.write(".ahma/tools/wrong.json", wrong.to_string());
     let mut served = Served::of(project, &[]);
     let earlier = served.start("while ! test -e go; do sleep 0.02; done; echo earlier");
+    // It names the operation, which may end before the sequence comes to wait for it.
+    let tool = json!({
+        "name": "all", "description": "Waits.", "command": "sequence", "step_delay_ms": 0,
+        "sequence": [
+            { "tool": "await", "args": { "tools": ["all"], "timeout_seconds": 60 } },
+            { "tool": "await", "args": { "operation_id": earlier, "timeout_seconds": 60 } },
+            { "tool": "status", "args": { "state": "completed" } },
+            { "tool": "sandboxed_shell", "args": { "command": "echo last" } }
+        ]
+    });
+    served
+        .project
+        .write(".ahma/tools/all.json", tool.to_string());
+    served
+        .client
+        .notification("notifications/tools/list_changed");
     let call = json!({ "name": "all", "arguments": { "execution_mode": "sync" } });
     let call = served.client.send("tools/call", &call);
     served.project.write("go", "");
     let result = CallResult::of(&served.client.answer(call));
     assert!(!result.is_error, "{}", result.text);
     let text = &result.text;
-    assert!(text.contains("step 1 of 3: await\nearlier\n"), "{text}");
+    let own = "step 1 of 4: await\nthere is no operation to wait for\n";
+    assert!(text.contains(own), "{text}");
+    assert!(text.contains("step 2 of 4: await\nearlier\n"), "{text}");
     let listed = format!("[{earlier} completed, exit code 0");
     assert_eq!(text.matches(&listed).count(), 2, "{text}");
     assert!(
-        text.contains("step 3 of 3: sandboxed_shell\nlast\n"),
+        text.contains("step 4 of 4: sandboxed_shell\nlast\n"),
         "{text}"
     );
 

@@ -13,6 +13,7 @@ use crate::config::Limits;
 use crate::handshake;
 use crate::mcp::{self, Protocol};
 use crate::sessions::{SessionLife, Sessions};
+use crate::steady::Steady;
 
 /// How often an open stream that says nothing shows that it is open.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -53,7 +54,7 @@ impl Endpoints {
     where
         H: ServerHandler + Send + 'static,
     {
-        let handler = Arc::new(handler);
+        let handler = Arc::new(move |asker: Asker<'_>| Steady(handler(asker)));
         let all = Arc::<AtomicUsize>::default();
         let endpoint = |workspace: Option<String>| {
             let mut sdk = StreamableHttpServerConfig::default()

@@ -42,6 +42,7 @@ mod router;
 mod seldom;
 mod server;
 mod sessions;
+mod steady;
 mod token;
 
 pub use bind::{BindError, FIRST_PORT, LAST_PORT, bind};
@@ -53,4 +54,5 @@ pub use messages::{Refusal, Understood, cancelling, cancels, understand};
 pub use router::REQUEST_ID_HEADER;
 pub use server::HttpServer;
 pub use sessions::{SessionLease, SessionLife};
+pub use steady::{Steady, request_id};
 pub use token::{Token, TokenError};

@@ -7,12 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::{allow_many_descriptors, give_memory_back, protect_this_process};
-use rmcp::ServiceExt as _;
-use rmcp::service::ServerInitializeError;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use super::args::{Args, Mode};
+use super::client::Client;
 use super::failure::Failure;
 use super::http::{Http, Prepared};
 use super::logging::Logging;
@@ -22,7 +19,7 @@ use super::signals::{HangUps, StopSignals};
 use super::warnings::warn_loudly;
 use super::world::{Common, Tools, World};
 use crate::service::{AhmaService, Serving};
-use crate::stdio::{LineTransport, StandardStreams};
+use crate::stdio::StandardStreams;
 
 /// How long answers that are on their way are waited for when every command has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
@@ -154,63 +151,17 @@ async fn ended(client: Option<&mut Client>) -> Result<(), Failure> {
     let Some(client) = client else {
         return std::future::pending().await;
     };
-    tokio::select! {
-        ended = &mut client.served => ended.unwrap_or(Ok(())),
-        () = client.gone.cancelled() => Ok(()),
-    }
+    client.ended().await
 }
 
 async fn last_answers(client: Option<Client>) {
     if let Some(client) = client {
-        client.finish().await;
+        client.finish(LAST_ANSWERS).await;
     }
 }
 
 async fn last_http_answers(http: Option<Http>) {
     if let Some(http) = http {
         http.finish(LAST_ANSWERS).await;
-    }
-}
-
-/// The conversation with the client.
-struct Client {
-    served: JoinHandle<Result<(), Failure>>,
-    /// The client has closed its end.
-    gone: CancellationToken,
-    stop: CancellationToken,
-}
-
-impl Client {
-    fn serve(service: AhmaService, streams: StandardStreams) -> Self {
-        let (gone, stop) = (CancellationToken::new(), CancellationToken::new());
-        let transport = LineTransport::new(streams, gone.clone());
-        let stopped = stop.clone();
-        let served = tokio::spawn(async move {
-            match service.serve_with_ct(transport, stopped).await {
-                Ok(running) => {
-                    let _ = running.waiting().await;
-                    Ok(())
-                }
-                // Clients look whether a server starts, and go.
-                Err(
-                    ServerInitializeError::ConnectionClosed(_)
-                    | ServerInitializeError::TransportError { .. }
-                    | ServerInitializeError::Cancelled,
-                ) => Ok(()),
-                Err(error) => Err(Failure::Other(format!(
-                    "the client did not begin correctly: {error}"
-                ))),
-            }
-        });
-        Client { served, gone, stop }
-    }
-
-    /// Lets the last answers pass: those of commands that have just been ended.
-    async fn finish(self) {
-        self.stop.cancel();
-        // What has told its end already must not be asked again.
-        if !self.served.is_finished() {
-            let _ = tokio::time::timeout(LAST_ANSWERS, self.served).await;
-        }
     }
 }

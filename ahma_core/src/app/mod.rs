@@ -2,6 +2,7 @@
 
 mod args;
 mod batch_writer;
+mod client;
 mod compose;
 mod confinement;
 mod failure;

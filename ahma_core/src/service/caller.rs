@@ -8,8 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ahma_http_bridge::{REQUEST_ID_HEADER, SessionLife};
-use http::request::Parts;
+use ahma_http_bridge::SessionLife;
 use rmcp::RoleServer;
 use rmcp::model::{CustomNotification, ProgressToken, ProtocolVersion, ServerNotification};
 use rmcp::service::{Peer, RequestContext};
@@ -147,13 +146,6 @@ pub(super) async fn over(session: Option<&SessionLife>) {
         Some(session) => session.over().cancelled().await,
         None => std::future::pending().await,
     }
-}
-
-/// What a request is called in the log.
-pub(super) fn request_id(context: &RequestContext<RoleServer>) -> String {
-    let parts = context.extensions.get::<Parts>();
-    let header = parts.and_then(|parts| parts.headers.get(REQUEST_ID_HEADER)?.to_str().ok());
-    header.map_or_else(|| format!("stdio-{}", context.id), str::to_owned)
 }
 
 /// Whether a request belongs to the lifecycle of 2026-07-28 or later.

@@ -18,7 +18,6 @@ mod denial;
 mod leaf;
 mod lists;
 mod operations;
-mod panics;
 mod place;
 mod progress;
 mod respond;
@@ -395,7 +394,7 @@ impl ServerHandler for AhmaService {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let caller = Caller::of(&context, &self.wants_messages);
-        let request_id = caller::request_id(&context);
+        let request_id = ahma_http_bridge::request_id(&context);
         let call = async {
             match self.place.state(&self.state, &context).await {
                 Ok(state) => calls::call(&state, &request.name, arguments, &caller).await,
@@ -403,7 +402,7 @@ impl ServerHandler for AhmaService {
             }
         };
         let span = tracing::info_span!("request", id = request_id);
-        panics::answered(call.instrument(span)).await
+        call.instrument(span).await
     }
 
     async fn get_task(

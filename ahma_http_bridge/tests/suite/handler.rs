@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use ahma_http_bridge::SessionLife;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomNotification,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-    ServerConfig, ServerNotification,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    ContentBlock, CustomNotification, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig, ServerNotification,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -30,6 +30,12 @@ impl Seen {
 
     pub(super) fn has(&self, event: &str) -> bool {
         self.events.lock().unwrap().iter().any(|it| it == event)
+    }
+
+    /// As if nothing had happened yet.
+    pub(super) fn forget(&self) {
+        self.events.lock().unwrap().clear();
+        self.released.lock().unwrap().clear();
     }
 
     /// Lets a call of `hold` or `lease` go.
@@ -125,6 +131,15 @@ impl ServerHandler for Handler {
         Ok(ListToolsResult::with_all_items(Vec::new()))
     }
 
+    /// Every method can make a mistake.
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        panic!("another mistake")
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -147,6 +162,7 @@ impl ServerHandler for Handler {
                 news(number("count"), &context).await;
                 "told".to_owned()
             }
+            "mistake" => panic!("a mistake"),
             "big" => "x".repeat(usize::try_from(number("bytes")).unwrap()),
             name => return Err(ErrorData::invalid_params(format!("no tool {name}"), None)),
         };

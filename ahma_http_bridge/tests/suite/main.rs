@@ -1,12 +1,13 @@
 //! The bridge as programs see it: real connections, and a handler whose every step is visible.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod browsers;
 mod connections;
 mod equal_ids;
 mod handler;
 mod looking;
+mod mistakes;
 mod negotiation;
 mod refusals;
 mod sessions;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use ahma_sandbox::{allow_many_descriptors, give_memory_back, protect_this_process};
 
 use super::args::{Args, Mode};
-use super::client::Client;
 use super::failure::Failure;
 use super::http::{Http, Prepared};
 use super::logging::Logging;
@@ -19,7 +18,7 @@ use super::signals::{HangUps, StopSignals};
 use super::warnings::warn_loudly;
 use super::world::{Common, Tools, World};
 use crate::service::{AhmaService, Serving};
-use crate::stdio::StandardStreams;
+use crate::stdio::{Client, StandardStreams};
 
 /// How long answers that are on their way are waited for when every command has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
@@ -151,7 +150,7 @@ async fn ended(client: Option<&mut Client>) -> Result<(), Failure> {
     let Some(client) = client else {
         return std::future::pending().await;
     };
-    client.ended().await
+    client.ended().await.map_err(Failure::Other)
 }
 
 async fn last_answers(client: Option<Client>) {

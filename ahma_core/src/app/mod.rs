@@ -2,7 +2,6 @@
 
 mod args;
 mod batch_writer;
-mod client;
 mod compose;
 mod confinement;
 mod failure;

@@ -10,8 +10,8 @@ use tokio::net::unix::pipe;
 
 /// The two streams of a server. Their modes are what they were when it is gone.
 pub struct StandardStreams {
-    pub(crate) input: Box<dyn AsyncRead + Send + Unpin>,
-    pub(crate) output: Box<dyn AsyncWrite + Send + Unpin>,
+    pub(super) input: Box<dyn AsyncRead + Send + Unpin>,
+    pub(super) output: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
 /// Puts the modes of stdin and stdout back: others may share them with us.

@@ -8,6 +8,7 @@
 //!
 //! It knows nothing of what messages mean beyond their ids.
 
+mod client;
 mod descriptors;
 mod lines;
 mod messages;
@@ -27,6 +28,7 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::client::Client;
 pub use self::descriptors::StandardStreams;
 use self::lines::{Line, Lines};
 use self::request_ids::RequestIds;

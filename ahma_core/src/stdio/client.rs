@@ -1,4 +1,4 @@
-//! The conversation with the client on stdin and stdout.
+//! The conversation with the client on stdin and stdout, from its first message to its last.
 
 use std::time::Duration;
 
@@ -8,19 +8,18 @@ use rmcp::{ServerHandler, ServiceExt as _};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::Failure;
-use crate::stdio::{LineTransport, StandardStreams};
+use super::{LineTransport, StandardStreams};
 
 /// One client, served until it goes.
-pub(super) struct Client {
-    served: JoinHandle<Result<(), Failure>>,
+pub(crate) struct Client {
+    served: JoinHandle<Result<(), String>>,
     /// The client has closed its end.
     gone: CancellationToken,
     stop: CancellationToken,
 }
 
 impl Client {
-    pub(super) fn serve(handler: impl ServerHandler, streams: StandardStreams) -> Self {
+    pub(crate) fn serve(handler: impl ServerHandler, streams: StandardStreams) -> Self {
         let (gone, stop) = (CancellationToken::new(), CancellationToken::new());
         let transport = LineTransport::new(streams, gone.clone());
         let stopped = stop.clone();
@@ -36,16 +35,14 @@ impl Client {
                     | ServerInitializeError::TransportError { .. }
                     | ServerInitializeError::Cancelled,
                 ) => Ok(()),
-                Err(error) => Err(Failure::Other(format!(
-                    "the client did not begin correctly: {error}"
-                ))),
+                Err(error) => Err(format!("the client did not begin correctly: {error}")),
             }
         });
         Client { served, gone, stop }
     }
 
     /// Waits until it is gone.
-    pub(super) async fn ended(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn ended(&mut self) -> Result<(), String> {
         tokio::select! {
             ended = &mut self.served => ended.unwrap_or(Ok(())),
             () = self.gone.cancelled() => Ok(()),
@@ -53,7 +50,7 @@ impl Client {
     }
 
     /// Lets the last answers pass, those of commands that have just been ended, for so long at most.
-    pub(super) async fn finish(self, patience: Duration) {
+    pub(crate) async fn finish(self, patience: Duration) {
         self.stop.cancel();
         // What has told its end already must not be asked again.
         if !self.served.is_finished() {

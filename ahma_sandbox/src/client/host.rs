@@ -64,12 +64,7 @@ impl SandboxHost {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
         let ledger = Ledger::new().map_err(StartError::Host)?;
-        let ready = greet(&connection, json, &ledger).await;
-        if ready.is_err() {
-            connection.close();
-            reaper.reap();
-        }
-        let report = ready?;
+        let report = greet(&connection, json, &ledger).await?;
         let shared = Arc::new(Shared {
             connection,
             commands: Mutex::new(Some(HashMap::new())),

@@ -2,6 +2,8 @@
 //!
 //! A host asks the kernel to be killed with the thread that started it; so that thread must live as
 //! long as the server. Threads of a runtime may not.
+//!
+//! That thread never waits for a host: one that does not end must not keep others from being started.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,22 +20,40 @@ use crate::policy::SandboxPolicy;
 use crate::scope::{DirectoryIdentity, check_session};
 use crate::socket;
 
-/// Starts sandbox hosts. They end with it.
+/// For a thread that only waits.
+const SMALL_STACK: usize = 64 << 10;
+
+/// Starts sandbox hosts. They end with the last copy of it at the latest.
+#[derive(Clone)]
 pub struct Sandbox {
     requests: mpsc::Sender<Request>,
 }
 
 enum Request {
-    Start(oneshot::Sender<io::Result<Started>>),
+    Start(Source, oneshot::Sender<io::Result<Started>>),
+    /// Have a spare, unless there is one.
+    Spare,
+    /// Have none; answered when nothing of it is left.
+    NoSpare(oneshot::Sender<()>),
     Reap(u32),
     /// Answered when nothing of the host is left; it has been told to end.
     AwaitEnd(u32, oneshot::Sender<()>),
 }
 
-/// A host process that has just been started.
+/// Which process becomes a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// The spare, when there is one.
+    Any,
+    /// A new one.
+    New,
+}
+
+/// A host process that waits for its policy.
 struct Started {
     connection: OwnedFd,
     pid: u32,
+    was_spare: bool,
 }
 
 /// Lets a host that has ended be collected, so that it does not stay a zombie.
@@ -59,6 +79,24 @@ impl Reaper {
     }
 }
 
+/// A host process that nobody answers for yet: without an owner it does not stay.
+struct Foundling(Option<Reaper>);
+
+impl Foundling {
+    /// Somebody answers for it now.
+    fn adopted(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Foundling {
+    fn drop(&mut self) {
+        if let Some(reaper) = &self.0 {
+            reaper.reap();
+        }
+    }
+}
+
 impl Sandbox {
     /// Prepares to start hosts from `program`, whose `main` calls
     /// [`become_host_if_asked`](crate::become_host_if_asked) first.
@@ -67,59 +105,156 @@ impl Sandbox {
         let (requests, work) = mpsc::channel();
         std::thread::Builder::new()
             .name("sandbox-hosts".to_owned())
-            .spawn(move || run(&program, &work))?;
+            .spawn(move || run(program, &work))?;
         Ok(Sandbox { requests })
+    }
+
+    /// Has a process wait that becomes the next host: starting it is the part of a host's start that does not depend on
+    /// its policy. There is one at most.
+    pub fn keep_spare(&self) {
+        let _ = self.requests.send(Request::Spare);
+    }
+
+    /// Ends the process that waits, if there is one, and waits until it is gone.
+    pub async fn end_spare(&self) {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.requests.send(Request::NoSpare(reply));
+        let _ = answer.await;
     }
 
     /// Starts a host for a policy and waits until it is confined.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
         check_session(policy)?;
+        let started = self.process(Source::Any).await?;
+        let was_spare = started.was_spare;
+        match self.connect(started, policy, scope.clone()).await {
+            // Something may have ended it while it waited; a new one tells whether that was all.
+            Err(StartError::Host(_)) if was_spare => {
+                let started = self.process(Source::New).await?;
+                self.connect(started, policy, scope).await
+            }
+            connected => connected,
+        }
+    }
+
+    async fn process(&self, source: Source) -> Result<Started, StartError> {
         let (reply, answer) = oneshot::channel();
         let ended = || StartError::Host(io::Error::other("the thread that starts hosts has ended"));
         self.requests
-            .send(Request::Start(reply))
+            .send(Request::Start(source, reply))
             .map_err(|_| ended())?;
-        let started = answer
-            .await
-            .map_err(|_| ended())?
-            .map_err(StartError::Host)?;
+        let started = answer.await.map_err(|_| ended())?;
+        started.map_err(StartError::Host)
+    }
+
+    async fn connect(
+        &self,
+        started: Started,
+        policy: &SandboxPolicy,
+        scope: DirectoryIdentity,
+    ) -> Result<SandboxHost, StartError> {
         let reaper = Reaper {
             requests: self.requests.clone(),
             pid: started.pid,
         };
-        SandboxHost::connect(started.connection, started.pid, reaper, policy, scope).await
+        let foundling = Foundling(Some(reaper.clone()));
+        let (connection, pid) = (started.connection, started.pid);
+        let host = SandboxHost::connect(connection, pid, reaper, policy, scope).await?;
+        foundling.adopted();
+        Ok(host)
     }
 }
 
-fn run(program: &PathBuf, work: &mpsc::Receiver<Request>) {
-    let mut hosts: Vec<Child> = Vec::new();
+/// The processes of all hosts.
+struct Hosts {
+    program: PathBuf,
+    children: Vec<Child>,
+    spare: Option<(Child, OwnedFd)>,
+}
+
+fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
+    let mut hosts = Hosts {
+        program,
+        children: Vec::new(),
+        spare: None,
+    };
     for request in work {
         match request {
-            Request::Start(reply) => {
-                let started = start(program).map(|(child, connection)| {
-                    let pid = child.id();
-                    hosts.push(child);
-                    Started { connection, pid }
-                });
-                let _ = reply.send(started);
-            }
-            Request::Reap(pid) => {
-                if let Some(index) = hosts.iter().position(|host| host.id() == pid) {
-                    let mut host = hosts.swap_remove(index);
-                    // It has closed the connection, or talks nonsense; nothing keeps it alive.
-                    let _ = host.kill();
-                    let _ = host.wait();
+            Request::Start(source, reply) => {
+                // Whoever asked may be gone.
+                if let Err(Ok(started)) = reply.send(hosts.start(source)) {
+                    hosts.end(started.pid);
                 }
             }
-            Request::AwaitEnd(pid, reply) => {
-                if let Some(index) = hosts.iter().position(|host| host.id() == pid) {
-                    // The process around the host ends after everything in it.
-                    let _ = hosts.swap_remove(index).wait();
+            Request::Spare => hosts.keep_spare(),
+            Request::NoSpare(reply) => match hosts.spare.take() {
+                Some((child, connection)) => {
+                    drop(connection);
+                    await_end(child, Some(reply));
                 }
-                let _ = reply.send(());
-            }
+                None => drop(reply.send(())),
+            },
+            Request::Reap(pid) => hosts.end(pid),
+            Request::AwaitEnd(pid, reply) => match hosts.take(pid) {
+                // The process around the host ends after everything in it.
+                Some(child) => await_end(child, Some(reply)),
+                None => drop(reply.send(())),
+            },
         }
+    }
+}
+
+impl Hosts {
+    fn start(&mut self, source: Source) -> io::Result<Started> {
+        let spare = self.spare.take_if(|_| source == Source::Any);
+        let was_spare = spare.is_some();
+        let (child, connection) = spare.map_or_else(|| start(&self.program), Ok)?;
+        let pid = child.id();
+        self.children.push(child);
+        Ok(Started {
+            connection,
+            pid,
+            was_spare,
+        })
+    }
+
+    fn keep_spare(&mut self) {
+        // Where none can be started, whoever needs a host learns why.
+        self.spare = self.spare.take().or_else(|| start(&self.program).ok());
+    }
+
+    fn take(&mut self, pid: u32) -> Option<Child> {
+        let index = self.children.iter().position(|it| it.id() == pid)?;
+        Some(self.children.swap_remove(index))
+    }
+
+    /// Ends one that has closed the connection, talks nonsense, or belongs to nobody: nothing keeps it alive.
+    fn end(&mut self, pid: u32) {
+        if let Some(mut child) = self.take(pid) {
+            let _ = child.kill();
+            await_end(child, None);
+        }
+    }
+}
+
+/// Collects a process that ends soon, so that it does not stay a zombie; beside everything else when it has not ended
+/// yet.
+fn await_end(mut child: Child, reply: Option<oneshot::Sender<()>>) {
+    let wait = move |mut child: Child| {
+        let _ = child.wait();
+        if let Some(reply) = reply {
+            let _ = reply.send(());
+        }
+    };
+    if matches!(child.try_wait(), Ok(None)) {
+        // Where no thread is to be had, the zombie stays until the server ends; whoever waits does not.
+        let _ = std::thread::Builder::new()
+            .name("sandbox-end".to_owned())
+            .stack_size(SMALL_STACK)
+            .spawn(move || wait(child));
+    } else {
+        wait(child);
     }
 }
 

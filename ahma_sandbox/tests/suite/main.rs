@@ -25,6 +25,7 @@ mod processes;
 mod protected;
 mod protocol;
 mod seeds;
+mod spares;
 mod unprivileged;
 mod warm;
 mod without_layers;

@@ -1,0 +1,133 @@
+//! Host processes before they have a policy: one that waits for it, and those that are given up.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ahma_sandbox::{Sandbox, SandboxHost};
+use tempfile::TempDir;
+
+use crate::support::{Bench, host_program, patiently, unique_mark};
+
+/// Starts hosts from a program of its own, by whose name its processes are known, zombies included.
+struct Named {
+    sandbox: Sandbox,
+    name: String,
+    _place: TempDir,
+}
+
+impl Named {
+    fn new() -> Self {
+        let place = TempDir::new().unwrap();
+        let name = unique_mark();
+        let program: PathBuf = place.path().join(&name);
+        // Linked, where that is possible: a program that was written a moment ago may still be open for writing.
+        if fs::hard_link(host_program(), &program).is_err() {
+            fs::copy(host_program(), &program).unwrap();
+        }
+        Named {
+            sandbox: Sandbox::new(program).unwrap(),
+            name,
+            _place: place,
+        }
+    }
+
+    /// The processes that were started, without those they started.
+    fn processes(&self) -> Vec<u32> {
+        let name = format!("({})", self.name);
+        let server = std::process::id().to_string();
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.contains(&name) && stat.split_whitespace().nth(3) == Some(&server)
+        })
+        .collect()
+    }
+
+    async fn until(&self, count: usize) {
+        patiently(async {
+            while self.processes().len() != count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+
+    async fn host(&self, bench: &Bench) -> SandboxHost {
+        patiently(self.sandbox.start(&bench.policy)).await.unwrap()
+    }
+}
+
+async fn code(host: &SandboxHost, bench: &Bench, script: &str) -> Option<i32> {
+    let request = bench.request(&["sh", "-c", script]);
+    let mut command = patiently(host.spawn(request)).await.unwrap();
+    patiently(command.exited()).await.unwrap().code
+}
+
+#[tokio::test]
+async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    for _ in 0..3 {
+        named.sandbox.keep_spare();
+    }
+    named.until(1).await;
+    let spare = named.processes();
+    let host = named.host(&bench).await;
+    assert_eq!(vec![host.pid()], spare);
+    // There was one only.
+    assert_eq!(named.processes(), spare);
+    assert_eq!(host.report(), bench.host.report());
+    let secret = bench.outside.join("secret");
+    let secret = secret.display();
+    assert_eq!(
+        code(&host, &bench, "echo x > own && cat own").await,
+        Some(0)
+    );
+    assert_ne!(code(&host, &bench, &format!("cat {secret}")).await, Some(0));
+    // It is another process each time.
+    assert_ne!(named.host(&bench).await.pid(), host.pid());
+}
+
+#[tokio::test]
+async fn a_spare_that_was_killed_costs_nobody_a_host() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    named.sandbox.keep_spare();
+    named.until(1).await;
+    let spare = named.processes()[0];
+    assert!(
+        bench
+            .unconfined(&format!("kill -9 {spare}"))
+            .status
+            .success()
+    );
+    let host = named.host(&bench).await;
+    assert_ne!(host.pid(), spare);
+    assert_eq!(code(&host, &bench, "true").await, Some(0));
+    // Nothing of the spare stays, not even a zombie.
+    named.until(1).await;
+    assert_eq!(named.processes(), [host.pid()]);
+}
+
+#[tokio::test]
+async fn a_spare_ends_when_it_is_not_wanted_any_more() {
+    let named = Named::new();
+    named.sandbox.keep_spare();
+    named.until(1).await;
+    patiently(named.sandbox.end_spare()).await;
+    assert_eq!(named.processes(), [0; 0]);
+    // Nothing is there to end.
+    patiently(named.sandbox.end_spare()).await;
+}
+
+#[tokio::test]
+async fn a_host_whose_start_is_given_up_leaves_no_process_behind() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    for step in 0..40 {
+        let patience = Duration::from_micros(step * 300);
+        let start = named.sandbox.start(&bench.policy);
+        // Sooner or later it is ready.
+        let _ = tokio::time::timeout(patience, start).await;
+    }
+    named.until(0).await;
+}

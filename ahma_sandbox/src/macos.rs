@@ -51,6 +51,7 @@ pub fn enlarge_pipe(_output: &pipe::Receiver, _bytes: usize) -> io::Result<()> {
 }
 
 /// Starts commands by the system's own launcher.
+#[derive(Clone)]
 pub struct Sandbox {
     launcher: PathBuf,
 }
@@ -62,6 +63,13 @@ impl Sandbox {
             launcher: LAUNCHER.into(),
         })
     }
+
+    /// There is nothing to start beforehand.
+    pub fn keep_spare(&self) {}
+
+    /// There is none.
+    #[expect(clippy::unused_async, reason = "it is waited for where there is one")]
+    pub async fn end_spare(&self) {}
 
     /// Tries the policy on a program that does nothing, then is ready for commands.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ahma_sandbox::{
-    Layer, Sandbox, SandboxPolicy, SandboxReport, SessionDirectory, command_environment,
-};
+use ahma_sandbox::{Layer, SandboxPolicy, SandboxReport, SessionDirectory, command_environment};
 
 use super::failure::Failure;
 use super::settings::Settings;
@@ -16,9 +14,6 @@ use super::world::Common;
 use super::{identity, toolchains};
 use crate::config::Narrowing;
 use crate::executor::{HostKeeper, WarmShells};
-
-/// This program, even when the file it was started from has been replaced or removed meanwhile.
-const THIS_PROGRAM: &str = "/proc/self/exe";
 
 /// Everything commands need to run confined.
 pub(super) struct Confinement {
@@ -50,7 +45,6 @@ impl Confinement {
         }
         let found = begun.elapsed();
         identity::write(environment, &policy.home())?;
-        let sandbox = Sandbox::new(THIS_PROGRAM)?;
         let mut variables = command_environment(&policy, environment, &settings.pass_env);
         for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
             variables.entry(name).or_insert(value);
@@ -63,7 +57,8 @@ impl Confinement {
             shell: shell.clone().into(),
             environment: variables.clone(),
         };
-        let hosts = Arc::new(HostKeeper::new(sandbox, policy).with_warm_shells(warm));
+        let hosts =
+            Arc::new(HostKeeper::new(common.sandbox.clone(), policy).with_warm_shells(warm));
         let first = hosts.host(&Narrowing::default()).await;
         let report = first.map_err(Failure::NoSandbox)?.report().clone();
         tracing::debug!(?private, ?found, ready = ?begun.elapsed(), "a sandbox is ready");

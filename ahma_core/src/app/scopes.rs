@@ -19,8 +19,9 @@ use crate::service::{AhmaService, OpenScope, ServiceState, Serving};
 
 /// How long commands of a session that is over have to end by themselves.
 const GRACE: Duration = Duration::from_millis(200);
-/// How long the removal of private directories is waited for when the server stops; the next one sweeps up the rest.
-const REMOVAL: Duration = Duration::from_secs(2);
+/// How long the last things are waited for when the server stops; what private directories are left then, the next one
+/// sweeps up.
+const LAST_THINGS: Duration = Duration::from_secs(2);
 const SESSION_OVER: &str = "its session has ended";
 const STOPPING: &str = "the server stops";
 
@@ -83,6 +84,8 @@ impl Scopes {
             (None, _) => AhmaService::new(Arc::clone(&self.own)),
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
+                // It starts while the client is asked for its roots.
+                self.common.sandbox.keep_spare();
                 AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
             }
         }
@@ -167,9 +170,10 @@ impl Scopes {
         let operations = all.iter().map(|world| world.end_operations(STOPPING));
         futures_util::future::join_all(operations).await;
         let hosts = all.iter().map(|world| world.end_hosts());
-        futures_util::future::join_all(hosts).await;
+        let spare = timeout(LAST_THINGS, self.common.sandbox.end_spare());
+        let _ = tokio::join!(futures_util::future::join_all(hosts), spare);
         let removals = all.iter().map(|world| world.remove_private());
-        let _ = timeout(REMOVAL, futures_util::future::join_all(removals)).await;
+        let _ = timeout(LAST_THINGS, futures_util::future::join_all(removals)).await;
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use ahma_http_bridge::{Direction, Echo};
-use ahma_sandbox::SessionDirectory;
+use ahma_sandbox::{Sandbox, SessionDirectory};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -24,11 +24,15 @@ use crate::output::{SpoolBudget, SpoolPlace};
 use crate::registry::{Registry, ToolSnapshot};
 use crate::service::{ListedTools, ServiceState, Serving, built_in_tools};
 
+/// This program, even when the file it was started from has been replaced or removed meanwhile.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// How long sandbox hosts, which then have nothing to do, are waited for.
 const LAST_PROCESSES: Duration = Duration::from_millis(500);
 
 /// What all scopes of a server have in common.
 pub(super) struct Common {
+    /// Starts the hosts of all scopes.
+    pub(super) sandbox: Sandbox,
     /// Where private directories are: out of reach of commands in every scope.
     pub(super) private_base: PathBuf,
     /// The server's own variables.
@@ -61,6 +65,7 @@ impl Common {
         let base = private_base.clone();
         tokio::task::spawn_blocking(move || SessionDirectory::sweep(&base));
         Ok(Common {
+            sandbox: Sandbox::new(THIS_PROGRAM)?,
             private_base,
             environment,
             started: SystemTime::now(),

@@ -84,8 +84,6 @@ impl Scopes {
             (None, _) => AhmaService::new(Arc::clone(&self.own)),
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
-                // It starts while the client is asked for its roots.
-                self.common.sandbox.keep_spare();
                 AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
             }
         }
@@ -115,6 +113,7 @@ impl Scopes {
         let world = World::establish(&settings, &self.common, tools, serving).await;
         let world = Arc::new(world.map_err(|error| error.to_string())?);
         tracing::info!(session = life.id(), scope = %scope.display(), "a scope of its own");
+        self.common.sandbox.keep_spare();
         let state = Arc::clone(&world.state);
         self.remember(&world);
         tokio::spawn(async move {

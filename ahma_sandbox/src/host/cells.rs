@@ -32,7 +32,7 @@ const TERMINATE: Signal = Signal::USR1;
 /// Asks an init to end the processes of its cell at once.
 const KILL_TREE: Signal = Signal::USR2;
 
-/// Cells that are made before the first command comes; warm shells take some of them.
+/// Cells that are made before anybody asks for them; warm shells take some of them.
 const FIRST: u32 = 4;
 /// Cells that are kept although nothing runs in them. Others give themselves up after a while.
 const KEPT: u32 = 2;
@@ -45,6 +45,8 @@ pub(super) struct Cells {
     cells: Vec<Cell>,
     /// Memory of cells that have ended, for new ones.
     spare: Vec<&'static Shared>,
+    /// Of the first ones, how many are not made yet.
+    missing: u32,
 }
 
 struct Cell {
@@ -68,7 +70,8 @@ struct Words {
 }
 
 impl Cells {
-    /// Starts the first cells. Their preparation goes on while the host serves.
+    /// Starts the first cell, whose preparation goes on while the host serves. Others come when it has time: a command
+    /// may be waiting already.
     pub(super) fn new(launcher: &Launcher) -> Self {
         let common = Common {
             server: launcher.server.as_raw_fd(),
@@ -86,11 +89,9 @@ impl Cells {
             common: Box::leak(Box::new(common)),
             cells: Vec::new(),
             spare: Vec::new(),
+            missing: FIRST,
         };
-        for _ in 0..FIRST {
-            // Whatever is wrong will be said when a command needs the cell.
-            let _ = cells.add();
-        }
+        cells.get_ready();
         cells
     }
 
@@ -136,6 +137,15 @@ impl Cells {
 }
 
 impl Starter for Cells {
+    fn get_ready(&mut self) -> bool {
+        if let Some(missing) = self.missing.checked_sub(1) {
+            self.missing = missing;
+            // Whatever is wrong will be said when a command needs the cell.
+            let _ = self.add();
+        }
+        self.missing > 0
+    }
+
     /// Gives the command to a free cell, or to a new one.
     fn run(&mut self, launcher: &Launcher, job: Job) {
         let id = job.request.id;

@@ -63,6 +63,10 @@ impl<T, E: Into<io::Error>> AtStep<T> for Result<T, E> {
 
 /// A way to start commands and to end them.
 pub(super) trait Starter {
+    /// Does one thing that makes commands start faster later. Returns whether there are more.
+    fn get_ready(&mut self) -> bool {
+        false
+    }
     /// Starts a command. When that fails the server is told.
     fn run(&mut self, launcher: &Launcher, job: Job);
     /// Asks every process of a command to end.

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, wait};
 
@@ -44,12 +44,16 @@ impl Host<'_> {
     fn serve(&mut self, child_ended: &OwnedFd) -> io::Result<()> {
         let server = &self.launcher.server;
         let mut buffer = Vec::new();
+        let at_once = Timespec::default();
+        let mut has_more_to_do = true;
         loop {
             let mut ready = [
                 PollFd::new(server, PollFlags::IN),
                 PollFd::new(child_ended, PollFlags::IN),
             ];
-            match poll(&mut ready, None) {
+            let patience = has_more_to_do.then_some(&at_once);
+            match poll(&mut ready, patience) {
+                Ok(0) => has_more_to_do = self.starter.get_ready(),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -23,6 +23,7 @@ pub(super) struct Setup {
     pub(super) pid_namespaces: bool,
     pub(super) report: SandboxReport,
     cover: Option<Cover>,
+    attempt: Option<LandlockAttempt>,
 }
 
 const NAMESPACE_GAP: &str = "commands can see which files exist outside the scope and change times, \
@@ -104,6 +105,7 @@ fn assemble(
     let in_view = surroundings == Surroundings::View;
     let mut layers = Vec::new();
     let mut abi = None;
+    let mut attempt = None;
     let ruleset = if policy.without.contains(&Layer::Landlock) {
         layers.push(LayerReport::with_gap(
             Layer::Landlock,
@@ -120,7 +122,7 @@ fn assemble(
         abi = Some(known);
         let ruleset = ruleset::build(policy, surroundings)
             .map_err(|error| SetupFailure::new(SetupStep::Landlock, error))?;
-        try_landlock(&ruleset)?;
+        attempt = Some(LandlockAttempt::begin(&ruleset)?);
         layers.push(landlock_report(known, in_view, policy));
         Some(ruleset)
     };
@@ -146,6 +148,7 @@ fn assemble(
             seeded: Vec::new(),
         },
         cover,
+        attempt,
     })
 }
 
@@ -162,40 +165,43 @@ fn hygiene_report(policy: &SandboxPolicy, counting: Result<(), &str>) -> LayerRe
     }
 }
 
-/// Enters the domain in a child: only that shows whether commands will be able to.
-fn try_landlock(ruleset: &OwnedFd) -> Result<(), SetupFailure> {
-    use std::os::fd::AsFd as _;
-    let failed = |error: std::io::Error| SetupFailure::new(SetupStep::Landlock, error);
-    match sys::fork_into(0).map_err(failed)? {
-        sys::Forked::Child => {
-            let entered = set_no_new_privs(true)
-                .map_err(std::io::Error::from)
-                .and_then(|()| sys::enter_landlock(ruleset.as_fd()));
-            let code = entered
-                .err()
-                .and_then(|error| error.raw_os_error())
-                .unwrap_or(0);
-            sys::exit_now(code)
-        }
-        sys::Forked::Parent(child) => {
-            let status =
-                rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
-            let code = status
-                .ok()
-                .flatten()
-                .and_then(|(_, status)| status.exit_status());
-            match code {
-                Some(0) => Ok(()),
-                Some(libc::E2BIG) => Err(SetupFailure::new(
-                    SetupStep::Landlock,
-                    "too many sandboxes around this one: the kernel allows 16 Landlock layers",
-                )),
-                Some(errno) => Err(failed(std::io::Error::from_raw_os_error(errno))),
-                None => Err(SetupFailure::new(
-                    SetupStep::Landlock,
-                    "the attempt did not end",
-                )),
+/// A child that enters the domain: only that shows whether commands will be able to. It does so while the host goes on.
+struct LandlockAttempt(rustix::process::Pid);
+
+impl LandlockAttempt {
+    fn begin(ruleset: &OwnedFd) -> Result<Self, SetupFailure> {
+        use std::os::fd::AsFd as _;
+        let failed = |error: std::io::Error| SetupFailure::new(SetupStep::Landlock, error);
+        match sys::fork_into(0).map_err(failed)? {
+            sys::Forked::Child => {
+                let entered = set_no_new_privs(true)
+                    .map_err(std::io::Error::from)
+                    .and_then(|()| sys::enter_landlock(ruleset.as_fd()));
+                let code = entered
+                    .err()
+                    .and_then(|error| error.raw_os_error())
+                    .unwrap_or(0);
+                sys::exit_now(code)
             }
+            sys::Forked::Parent(child) => Ok(LandlockAttempt(child)),
+        }
+    }
+
+    fn succeeded(&self) -> Result<(), SetupFailure> {
+        let failed = |what: String| SetupFailure::new(SetupStep::Landlock, what);
+        let status = rustix::process::waitpid(Some(self.0), rustix::process::WaitOptions::empty());
+        let code = status
+            .ok()
+            .flatten()
+            .and_then(|(_, status)| status.exit_status());
+        match code {
+            Some(0) => Ok(()),
+            Some(libc::E2BIG) => Err(failed(
+                "too many sandboxes around this one: the kernel allows 16 Landlock layers"
+                    .to_owned(),
+            )),
+            Some(errno) => Err(failed(std::io::Error::from_raw_os_error(errno).to_string())),
+            None => Err(failed("the attempt did not end".to_owned())),
         }
     }
 }
@@ -244,6 +250,8 @@ impl Setup {
             filter::install(&program)
                 .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;
         }
-        Ok(())
+        self.attempt
+            .as_ref()
+            .map_or(Ok(()), LandlockAttempt::succeeded)
     }
 }

@@ -19,7 +19,7 @@ use rustix::fs::{AtFlags, statat, symlinkat};
 use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount};
 use rustix::process::{chdir, fchdir, pivot_root};
 
-use self::mounts::{Kind, Tree, new_file_system, open_below, open_real, place_below};
+use self::mounts::{Kind, Places, Tree, new_file_system, open_below, open_real, place_below};
 use super::sys::set_mount_flags;
 use crate::policy::SandboxPolicy;
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
@@ -129,18 +129,22 @@ enum SystemPath {
 impl Sources {
     fn open(policy: &SandboxPolicy) -> io::Result<Self> {
         let existing = |names: &[&'static str]| -> io::Result<Vec<(PathBuf, Tree)>> {
-            let paths = names.iter().map(Path::new).filter(|path| path.exists());
-            paths
-                .map(|path| Ok((path.to_owned(), Tree::of_system(path)?)))
-                .collect()
+            let trees = names
+                .iter()
+                .map(|name| Ok((name, Tree::of_system(Path::new(name))?)));
+            let there = trees.filter_map(|found: io::Result<_>| match found {
+                Ok((name, tree)) => tree.map(|tree| Ok((PathBuf::from(name), tree))),
+                Err(error) => Some(Err(error)),
+            });
+            there.collect()
         };
         let mut system = Vec::new();
         for path in PROGRAMS.iter().map(Path::new).filter(|path| path.exists()) {
             let source = match path.read_link() {
-                Ok(link) => SystemPath::Link(link),
-                Err(_) => SystemPath::Tree(Tree::of_system(path)?),
+                Ok(link) => Some(SystemPath::Link(link)),
+                Err(_) => Tree::of_system(path)?.map(SystemPath::Tree),
             };
-            system.push((path.to_owned(), source));
+            system.extend(source.map(|source| (path.to_owned(), source)));
         }
         for (path, tree) in existing(&READABLE)? {
             system.push((path, SystemPath::Tree(tree)));
@@ -190,11 +194,14 @@ impl View {
     }
 
     fn add_system(&self, paths: Vec<(PathBuf, SystemPath)>) -> io::Result<()> {
+        let mut places = Places::below(&self.root);
         for (path, source) in paths {
             match source {
                 SystemPath::Link(target) => self.link(&path, &target)?,
                 SystemPath::Tree(tree) => {
-                    self.add(&path, tree, READ_ONLY | NO_SETUID_NO_DEVICES)?;
+                    let place = places.find(&path, tree.kind())?;
+                    let flags = READ_ONLY | NO_SETUID_NO_DEVICES;
+                    tree.with_flags(flags)?.attach(&place)?;
                 }
             }
         }
@@ -221,9 +228,12 @@ impl View {
     }
 
     fn add_devices(&self, devices: Vec<(PathBuf, Tree)>, missing: &mut Missing) -> io::Result<()> {
+        let mut places = Places::below(&self.root);
         for (path, tree) in devices {
+            let place = places.find(&path, tree.kind())?;
             // Devices can be written all the same; what cannot is their mode and owner.
-            self.add(&path, tree, READ_ONLY | libc::MOUNT_ATTR_NOSUID)?;
+            let flags = READ_ONLY | libc::MOUNT_ATTR_NOSUID;
+            tree.with_flags(flags)?.attach(&place)?;
         }
         for (name, target) in [
             ("/dev/fd", "/proc/self/fd"),

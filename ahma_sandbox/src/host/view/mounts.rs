@@ -15,6 +15,11 @@ use rustix::mount::{
 use super::named;
 use crate::host::sys::set_mount_flags;
 
+/// A copy with everything below it.
+const COPIED: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
+    .union(OpenTreeFlags::OPEN_TREE_CLOEXEC)
+    .union(OpenTreeFlags::AT_RECURSIVE);
+
 /// What a place must be for something to be mounted there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -34,26 +39,23 @@ impl Tree {
         Self::of_open(&open_real(path)?).map_err(|error| named(error, path.display()))
     }
 
-    /// A path of the system, which only its administrator could make a link.
-    pub(super) fn of_system(path: &Path) -> io::Result<Self> {
-        let open = openat2(
-            CWD,
-            path,
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::empty(),
-        );
-        Self::of_open(&open.map_err(|error| named(error, path.display()))?)
+    /// A path of the system, which only its administrator could make a link; none when it is not there.
+    pub(super) fn of_system(path: &Path) -> io::Result<Option<Self>> {
+        let mount = open_tree(CWD, path, COPIED);
+        match mount {
+            Ok(mount) => Self::of_mount(mount).map(Some),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => Ok(None),
+            Err(error) => Err(named(error, path.display())),
+        }
     }
 
     /// What a descriptor stands for.
     pub(super) fn of_open(open: &OwnedFd) -> io::Result<Self> {
-        let flags = OpenTreeFlags::OPEN_TREE_CLONE
-            | OpenTreeFlags::OPEN_TREE_CLOEXEC
-            | OpenTreeFlags::AT_RECURSIVE
-            | OpenTreeFlags::AT_EMPTY_PATH;
-        let mount = open_tree(open, c"", flags)?;
-        let about = statat(open, c"", AtFlags::EMPTY_PATH)?;
+        Self::of_mount(open_tree(open, c"", COPIED | OpenTreeFlags::AT_EMPTY_PATH)?)
+    }
+
+    fn of_mount(mount: OwnedFd) -> io::Result<Self> {
+        let about = statat(&mount, c"", AtFlags::EMPTY_PATH)?;
         let kind = match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => Kind::Directory,
             _ => Kind::File,
@@ -198,6 +200,38 @@ pub(super) fn place_below(root: &OwnedFd, path: &Path, kind: Kind) -> io::Result
         at = open_below(&at, Path::new(name)).map_err(|error| named(error, path.display()))?;
     }
     Ok(at)
+}
+
+/// Places of paths many of which are in the same directory, one after the other.
+pub(super) struct Places<'r> {
+    root: &'r OwnedFd,
+    /// The directory of the last one. Whatever is mounted over it is in another directory, and then this is forgotten.
+    last: Option<(PathBuf, OwnedFd)>,
+}
+
+impl<'r> Places<'r> {
+    pub(super) fn below(root: &'r OwnedFd) -> Self {
+        Places { root, last: None }
+    }
+
+    /// The place of a path; what is missing on the way is made.
+    pub(super) fn find(&mut self, path: &Path, kind: Kind) -> io::Result<OwnedFd> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return place_below(self.root, path, kind);
+        };
+        let known = self
+            .last
+            .take()
+            .filter(|(directory, _)| directory == parent);
+        let (_, directory) = match known {
+            Some(known) => self.last.insert(known),
+            None => {
+                let directory = place_below(self.root, parent, Kind::Directory)?;
+                self.last.insert((parent.to_owned(), directory))
+            }
+        };
+        place_below(directory, Path::new(name), kind)
+    }
 }
 
 fn make_file(at: &OwnedFd, name: &Path) -> rustix::io::Result<()> {

@@ -69,7 +69,7 @@ impl Sandbox {
 
     /// There is none.
     #[expect(clippy::unused_async, reason = "it is waited for where there is one")]
-    pub async fn end_spare(&self) {}
+    pub async fn end_spares(&self) {}
 
     /// Tries the policy on a program that does nothing, then is ready for commands.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {

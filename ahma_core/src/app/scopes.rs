@@ -84,6 +84,8 @@ impl Scopes {
             (None, _) => AhmaService::new(Arc::clone(&self.own)),
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
+                // If there is none, it starts while the client is asked for its roots.
+                self.common.sandbox.keep_spare();
                 AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
             }
         }
@@ -113,15 +115,17 @@ impl Scopes {
         let world = World::establish(&settings, &self.common, tools, serving).await;
         let world = Arc::new(world.map_err(|error| error.to_string())?);
         tracing::info!(session = life.id(), scope = %scope.display(), "a scope of its own");
-        self.common.sandbox.keep_spare();
         let state = Arc::clone(&world.state);
         self.remember(&world);
+        let sandbox = self.common.sandbox.clone();
         tokio::spawn(async move {
             life.over().cancelled().await;
             // At once: who ends a session does not wait for commands that want to go on.
             let _ = timeout(GRACE, world.end_operations(SESSION_OVER)).await;
             world.end_hosts().await;
             world.remove_private().await;
+            // For the next one, while nobody waits.
+            sandbox.keep_spare();
         });
         Ok(state)
     }
@@ -169,7 +173,7 @@ impl Scopes {
         let operations = all.iter().map(|world| world.end_operations(STOPPING));
         futures_util::future::join_all(operations).await;
         let hosts = all.iter().map(|world| world.end_hosts());
-        let spare = timeout(LAST_THINGS, self.common.sandbox.end_spare());
+        let spare = timeout(LAST_THINGS, self.common.sandbox.end_spares());
         let _ = tokio::join!(futures_util::future::join_all(hosts), spare);
         let removals = all.iter().map(|world| world.remove_private());
         let _ = timeout(LAST_THINGS, futures_util::future::join_all(removals)).await;

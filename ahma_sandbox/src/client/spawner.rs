@@ -33,8 +33,8 @@ enum Request {
     Start(Source, oneshot::Sender<io::Result<Started>>),
     /// Have a spare, unless there is one.
     Spare,
-    /// Have none; answered when nothing of it is left.
-    NoSpare(oneshot::Sender<()>),
+    /// Have none from now on; answered when nothing of it is left.
+    NoSpares(oneshot::Sender<()>),
     Reap(u32),
     /// Answered when nothing of the host is left; it has been told to end.
     AwaitEnd(u32, oneshot::Sender<()>),
@@ -115,10 +115,10 @@ impl Sandbox {
         let _ = self.requests.send(Request::Spare);
     }
 
-    /// Ends the process that waits, if there is one, and waits until it is gone.
-    pub async fn end_spare(&self) {
+    /// No process waits from now on. When this returns, the one that did is gone.
+    pub async fn end_spares(&self) {
         let (reply, answer) = oneshot::channel();
-        let _ = self.requests.send(Request::NoSpare(reply));
+        let _ = self.requests.send(Request::NoSpares(reply));
         let _ = answer.await;
     }
 
@@ -171,6 +171,7 @@ struct Hosts {
     program: PathBuf,
     children: Vec<Child>,
     spare: Option<(Child, OwnedFd)>,
+    keeps_spares: bool,
 }
 
 fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
@@ -178,6 +179,7 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
         program,
         children: Vec::new(),
         spare: None,
+        keeps_spares: true,
     };
     for request in work {
         match request {
@@ -188,13 +190,16 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
                 }
             }
             Request::Spare => hosts.keep_spare(),
-            Request::NoSpare(reply) => match hosts.spare.take() {
-                Some((child, connection)) => {
-                    drop(connection);
-                    await_end(child, Some(reply));
+            Request::NoSpares(reply) => {
+                hosts.keeps_spares = false;
+                match hosts.spare.take() {
+                    Some((child, connection)) => {
+                        drop(connection);
+                        await_end(child, Some(reply));
+                    }
+                    None => drop(reply.send(())),
                 }
-                None => drop(reply.send(())),
-            },
+            }
             Request::Reap(pid) => hosts.end(pid),
             Request::AwaitEnd(pid, reply) => match hosts.take(pid) {
                 // The process around the host ends after everything in it.
@@ -220,8 +225,10 @@ impl Hosts {
     }
 
     fn keep_spare(&mut self) {
-        // Where none can be started, whoever needs a host learns why.
-        self.spare = self.spare.take().or_else(|| start(&self.program).ok());
+        if self.keeps_spares && self.spare.is_none() {
+            // Where none can be started, whoever needs a host learns why.
+            self.spare = start(&self.program).ok();
+        }
     }
 
     fn take(&mut self, pid: u32) -> Option<Child> {

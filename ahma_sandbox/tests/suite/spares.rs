@@ -114,10 +114,12 @@ async fn a_spare_ends_when_it_is_not_wanted_any_more() {
     let named = Named::new();
     named.sandbox.keep_spare();
     named.until(1).await;
-    patiently(named.sandbox.end_spare()).await;
+    patiently(named.sandbox.end_spares()).await;
     assert_eq!(named.processes(), [0; 0]);
-    // Nothing is there to end.
-    patiently(named.sandbox.end_spare()).await;
+    // From then on there is none, and nothing to end.
+    named.sandbox.keep_spare();
+    patiently(named.sandbox.end_spares()).await;
+    assert_eq!(named.processes(), [0; 0]);
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ mod beneath;
 mod command;
 mod environment;
 mod error;
+mod groundwork;
 mod policy;
 mod probe;
 mod report;
@@ -66,6 +67,7 @@ pub use client::{
 pub use command::{CommandRequest, Exit, Input, Unfinished};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
+pub use groundwork::Groundwork;
 #[cfg(target_os = "linux")]
 pub use host::{HOST_ARGUMENT, become_host_if_asked};
 #[cfg(not(target_os = "linux"))]

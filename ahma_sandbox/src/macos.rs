@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 
 use crate::command::{CommandRequest, Exit, Input, Unfinished};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
+use crate::groundwork::Groundwork;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
 use crate::scope::{DirectoryIdentity, check_session};
@@ -65,7 +66,7 @@ impl Sandbox {
     }
 
     /// There is nothing to start beforehand.
-    pub fn keep_spare(&self) {}
+    pub fn keep_spare(&self, _groundwork: Groundwork) {}
 
     /// There is none.
     #[expect(clippy::unused_async, reason = "it is waited for where there is one")]

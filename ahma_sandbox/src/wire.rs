@@ -8,7 +8,7 @@ use std::ffi::CString;
 
 /// Raised with every change of the format. Server and host are one program, so the two differ only
 /// when the program was replaced while it ran.
-pub(crate) const VERSION: u8 = 2;
+pub(crate) const VERSION: u8 = 3;
 
 pub(crate) const HEADER: usize = 16;
 
@@ -26,6 +26,8 @@ pub(crate) const FURTHER: usize = 2;
 pub(crate) enum ToHost {
     /// The first message: the policy, as JSON.
     Policy(Vec<u8>),
+    /// What can be done before the policy comes, as JSON.
+    Groundwork(Vec<u8>),
     /// Start a command. Standard input, output and up to [`FURTHER`] more come as descriptors.
     Run(RunRequest),
     /// Ask the processes of a command to end.
@@ -100,6 +102,7 @@ const POLICY: u8 = 1;
 const RUN: u8 = 2;
 const TERMINATE: u8 = 3;
 const KILL: u8 = 4;
+const GROUNDWORK: u8 = 5;
 const READY: u8 = 16;
 const SETUP_FAILED: u8 = 17;
 const NOT_STARTED: u8 = 18;
@@ -189,6 +192,7 @@ impl ToHost {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             ToHost::Policy(json) => bare(POLICY, 0, 0).encode(json),
+            ToHost::Groundwork(json) => bare(GROUNDWORK, 0, 0).encode(json),
             ToHost::Run(request) => request.encode(),
             ToHost::Terminate(id) => bare(TERMINATE, *id, 0).encode(&[]),
             ToHost::Kill(id) => bare(KILL, *id, 0).encode(&[]),
@@ -200,6 +204,7 @@ impl ToHost {
         let (header, body) = Header::decode(bytes)?;
         match header.kind {
             POLICY => Ok(ToHost::Policy(body.to_vec())),
+            GROUNDWORK => Ok(ToHost::Groundwork(body.to_vec())),
             RUN => RunRequest::decode(header, body).map(ToHost::Run),
             TERMINATE => empty(body).map(|()| ToHost::Terminate(header.id)),
             KILL => empty(body).map(|()| ToHost::Kill(header.id)),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ahma_http_bridge::{Asker, Prepare, SessionLife};
+use ahma_sandbox::Groundwork;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -85,7 +86,7 @@ impl Scopes {
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
                 // If there is none, it starts while the client is asked for its roots.
-                self.common.sandbox.keep_spare();
+                self.keep_spare();
                 AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
             }
         }
@@ -117,7 +118,7 @@ impl Scopes {
         tracing::info!(session = life.id(), scope = %scope.display(), "a scope of its own");
         let state = Arc::clone(&world.state);
         self.remember(&world);
-        let sandbox = self.common.sandbox.clone();
+        let scopes = Arc::clone(&self);
         tokio::spawn(async move {
             life.over().cancelled().await;
             // At once: who ends a session does not wait for commands that want to go on.
@@ -125,9 +126,18 @@ impl Scopes {
             world.end_hosts().await;
             world.remove_private().await;
             // For the next one, while nobody waits.
-            sandbox.keep_spare();
+            scopes.keep_spare();
         });
         Ok(state)
+    }
+
+    /// Has a host wait for the scope of the next session.
+    fn keep_spare(&self) {
+        let own = self.own.hosts.policy();
+        self.common.sandbox.keep_spare(Groundwork {
+            network: own.network,
+            session: own.session.clone(),
+        });
     }
 
     fn remember(&self, world: &Arc<World>) {

@@ -7,6 +7,7 @@ mod command;
 mod connection;
 mod guard;
 mod host;
+mod spare;
 mod spawner;
 mod warm;
 

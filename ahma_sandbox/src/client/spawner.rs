@@ -7,14 +7,16 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
 use super::host::SandboxHost;
+use super::spare::Spare;
 use crate::error::StartError;
+use crate::groundwork::Groundwork;
 use crate::host::HOST_ARGUMENT;
 use crate::policy::SandboxPolicy;
 use crate::scope::{DirectoryIdentity, check_session};
@@ -32,7 +34,7 @@ pub struct Sandbox {
 enum Request {
     Start(Source, oneshot::Sender<io::Result<Started>>),
     /// Have a spare, unless there is one.
-    Spare,
+    Spare(Groundwork),
     /// Have none from now on; answered when nothing of it is left.
     NoSpares(oneshot::Sender<()>),
     Reap(u32),
@@ -41,10 +43,9 @@ enum Request {
 }
 
 /// Which process becomes a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// The spare, when there is one.
-    Any,
+    /// The spare, when there is one that fits.
+    Spare(Box<SandboxPolicy>),
     /// A new one.
     New,
 }
@@ -109,10 +110,10 @@ impl Sandbox {
         Ok(Sandbox { requests })
     }
 
-    /// Has a process wait that becomes the next host: starting it is the part of a host's start that does not depend on
-    /// its policy. There is one at most.
-    pub fn keep_spare(&self) {
-        let _ = self.requests.send(Request::Spare);
+    /// Has a process wait that becomes the next host whose policy fits: it does everything that does not depend on that.
+    /// There is one at most.
+    pub fn keep_spare(&self, groundwork: Groundwork) {
+        let _ = self.requests.send(Request::Spare(groundwork));
     }
 
     /// No process waits from now on. When this returns, the one that did is gone.
@@ -126,11 +127,12 @@ impl Sandbox {
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
         check_session(policy)?;
-        let started = self.process(Source::Any).await?;
+        let spare = Source::Spare(Box::new(policy.clone()));
+        let started = self.process(spare).await?;
         let was_spare = started.was_spare;
         match self.connect(started, policy, scope.clone()).await {
-            // Something may have ended it while it waited; a new one tells whether that was all.
-            Err(StartError::Host(_)) if was_spare => {
+            // Whatever it was: one that knows its policy from the beginning does without more, or says what is wrong.
+            Err(_) if was_spare => {
                 let started = self.process(Source::New).await?;
                 self.connect(started, policy, scope).await
             }
@@ -170,7 +172,7 @@ impl Sandbox {
 struct Hosts {
     program: PathBuf,
     children: Vec<Child>,
-    spare: Option<(Child, OwnedFd)>,
+    spare: Option<Spare>,
     keeps_spares: bool,
 }
 
@@ -185,18 +187,15 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
         match request {
             Request::Start(source, reply) => {
                 // Whoever asked may be gone.
-                if let Err(Ok(started)) = reply.send(hosts.start(source)) {
+                if let Err(Ok(started)) = reply.send(hosts.start(&source)) {
                     hosts.end(started.pid);
                 }
             }
-            Request::Spare => hosts.keep_spare(),
+            Request::Spare(groundwork) => hosts.keep_spare(groundwork),
             Request::NoSpares(reply) => {
                 hosts.keeps_spares = false;
                 match hosts.spare.take() {
-                    Some((child, connection)) => {
-                        drop(connection);
-                        await_end(child, Some(reply));
-                    }
+                    Some(spare) => end_spare(spare, Some(reply)),
                     None => drop(reply.send(())),
                 }
             }
@@ -211,10 +210,16 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
 }
 
 impl Hosts {
-    fn start(&mut self, source: Source) -> io::Result<Started> {
-        let spare = self.spare.take_if(|_| source == Source::Any);
+    fn start(&mut self, source: &Source) -> io::Result<Started> {
+        let spare = self.spare.take_if(|spare| match source {
+            Source::Spare(policy) => spare.fits(policy),
+            Source::New => false,
+        });
         let was_spare = spare.is_some();
-        let (child, connection) = spare.map_or_else(|| start(&self.program), Ok)?;
+        let (child, connection) = match spare {
+            Some(spare) => (spare.child, spare.connection),
+            None => start(&self.program)?,
+        };
         let pid = child.id();
         self.children.push(child);
         Ok(Started {
@@ -224,10 +229,13 @@ impl Hosts {
         })
     }
 
-    fn keep_spare(&mut self) {
+    fn keep_spare(&mut self, groundwork: Groundwork) {
+        if let Some(old) = self.spare.take_if(|spare| !spare.is_fresh()) {
+            end_spare(old, None);
+        }
         if self.keeps_spares && self.spare.is_none() {
             // Where none can be started, whoever needs a host learns why.
-            self.spare = start(&self.program).ok();
+            self.spare = Spare::start(&self.program, groundwork).ok();
         }
     }
 
@@ -243,6 +251,11 @@ impl Hosts {
             await_end(child, None);
         }
     }
+}
+
+fn end_spare(spare: Spare, reply: Option<oneshot::Sender<()>>) {
+    drop(spare.connection);
+    await_end(spare.child, reply);
 }
 
 /// Collects a process that ends soon, so that it does not stay a zombie; beside everything else when it has not ended
@@ -266,7 +279,7 @@ fn await_end(mut child: Child, reply: Option<oneshot::Sender<()>>) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where hosts are started")]
-fn start(program: &PathBuf) -> io::Result<(Child, OwnedFd)> {
+pub(super) fn start(program: &Path) -> io::Result<(Child, OwnedFd)> {
     let (ours, theirs) = socket::pair()?;
     let child = Command::new(program)
         .arg(HOST_ARGUMENT)

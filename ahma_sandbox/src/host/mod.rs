@@ -30,6 +30,7 @@ use self::namespaces::Owner;
 use self::setup::{NoNamespaces, Setup};
 use self::sys::{Forked, Signals};
 use crate::error::{SetupFailure, SetupStep};
+use crate::groundwork::Groundwork;
 use crate::ledger::Ledger;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::socket::{self, Received};
@@ -60,8 +61,9 @@ fn run() -> io::Result<Infallible> {
     crate::client::allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
-    let (policy, ledger) = match read_policy(&server) {
-        Ok(first) => first,
+    let (policy, ledger) = match read_first(&server) {
+        Ok(First::Policy(policy, ledger)) => (*policy, ledger),
+        Ok(First::Groundwork(groundwork)) => on_groundwork(&groundwork, server, &signals),
         Err(failure) => {
             report_failure(&server, &failure);
             sys::exit_now(1)
@@ -103,23 +105,59 @@ fn take_connection() -> io::Result<OwnedFd> {
     Ok(connection)
 }
 
-fn read_policy(server: &OwnedFd) -> Result<(SandboxPolicy, Ledger), SetupFailure> {
+/// What the server says first.
+enum First {
+    Policy(Box<SandboxPolicy>, Ledger),
+    Groundwork(Groundwork),
+}
+
+fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
     let failed = |detail: String| SetupFailure::new(SetupStep::Policy, detail);
     let mut buffer = Vec::new();
     match socket::receive(server.as_fd(), &mut buffer).map_err(|error| failed(error.to_string()))? {
         Received::Packet(bytes, fds) => match ToHost::decode(&bytes) {
             Ok(ToHost::Policy(json)) => {
-                let policy =
+                let policy: SandboxPolicy =
                     serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
                 check_paths(&policy)?;
                 let ledger = fds.into_iter().next();
                 let ledger = ledger.ok_or_else(|| failed("the ledger is missing".to_owned()))?;
-                Ok((policy, Ledger::of(ledger)))
+                Ok(First::Policy(Box::new(policy), Ledger::of(ledger)))
+            }
+            Ok(ToHost::Groundwork(json)) => {
+                let groundwork = serde_json::from_slice(&json);
+                let groundwork = groundwork.map_err(|error| failed(error.to_string()))?;
+                Ok(First::Groundwork(groundwork))
             }
             Ok(_) => Err(failed("the first message is no policy".to_owned())),
             Err(error) => Err(failed(error.to_string())),
         },
         Received::Closed => Err(failed("the server is gone".to_owned())),
+    }
+}
+
+/// Does what can be done before the policy comes, and then becomes the host for it. When anything goes wrong this
+/// process ends: the server sees that, and starts one that knows its policy from the beginning.
+fn on_groundwork(groundwork: &Groundwork, server: OwnedFd, signals: &Signals) -> ! {
+    // Inside, the process has no ids until they are mapped; so they are looked up here.
+    let owner = Owner::of_this_process();
+    match sys::fork_into(namespaces::flags(groundwork.network)) {
+        Ok(Forked::Parent(_)) => wait_for_host(),
+        Ok(Forked::Child) => {}
+        Err(_) => sys::exit_now(1),
+    }
+    let Ok(frame) = setup::prepare(groundwork, owner) else {
+        sys::exit_now(1)
+    };
+    let Ok(First::Policy(policy, ledger)) = read_first(&server) else {
+        sys::exit_now(1)
+    };
+    if !groundwork.fits(&policy) {
+        sys::exit_now(1)
+    }
+    match setup::in_frame(&policy, frame) {
+        Ok(setup) => host(Ok(setup), server, ledger, &policy, signals),
+        Err(_) => sys::exit_now(1),
     }
 }
 

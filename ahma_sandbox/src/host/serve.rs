@@ -98,7 +98,7 @@ impl Host<'_> {
             Ok(ToHost::Kill(id)) => self.starter.kill(launcher, id),
             // The policy never changes, and the server is the same program: anything else is a bug
             // there, and ignoring it is safe.
-            Ok(ToHost::Policy(_)) | Err(_) => {}
+            Ok(ToHost::Policy(_) | ToHost::Groundwork(_)) | Err(_) => {}
         }
     }
 

@@ -12,8 +12,9 @@ use super::launch::counts_processes;
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
 use super::sys;
-use super::view::{self, ViewError};
+use super::view::{self, Frame, ViewError};
 use crate::error::{SetupFailure, SetupStep};
+use crate::groundwork::Groundwork;
 use crate::policy::{Layer, Limits, Network, SandboxPolicy};
 use crate::report::{LayerReport, SandboxReport};
 
@@ -44,19 +45,47 @@ pub(super) enum NoNamespaces {
 
 /// Inside fresh namespaces: ids, view, ruleset.
 pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setup, NoNamespaces> {
+    arrive(owner)?;
+    let outcome = view::enter(policy)?;
+    in_view(policy, outcome)
+}
+
+/// Inside fresh namespaces: ids, and the part of the view that does not depend on a policy.
+pub(super) fn prepare(groundwork: &Groundwork, owner: Owner) -> Result<Frame, NoNamespaces> {
+    arrive(owner)?;
+    Ok(Frame::prepare(&groundwork.session)?)
+}
+
+/// The rest: view, ruleset.
+pub(super) fn in_frame(policy: &SandboxPolicy, frame: Frame) -> Result<Setup, NoNamespaces> {
+    let outcome = frame.enter(policy)?;
+    in_view(policy, outcome)
+}
+
+/// Makes fresh namespaces a place to be.
+fn arrive(owner: Owner) -> Result<(), NoNamespaces> {
     let not_allowed = |error: std::io::Error| NoNamespaces::NotAllowed(error.to_string());
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| not_allowed(error.into()))?;
     namespaces::map_ids(owner).map_err(not_allowed)?;
-    namespaces::forbid_nesting().map_err(not_allowed)?;
+    namespaces::forbid_nesting().map_err(not_allowed)
+}
+
+impl From<ViewError> for NoNamespaces {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::NotAllowed(why) => NoNamespaces::NotAllowed(why),
+            ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
+        }
+    }
+}
+
+fn in_view(policy: &SandboxPolicy, outcome: view::Outcome) -> Result<Setup, NoNamespaces> {
     let view::Outcome {
         missing,
         protected,
         seeded,
-    } = view::enter(policy).map_err(|error| match error {
-        ViewError::NotAllowed(why) => NoNamespaces::NotAllowed(why),
-        ViewError::Broken(why) => NoNamespaces::Failed(SetupFailure::new(SetupStep::View, why)),
-    })?;
+    } = outcome;
     let mut gaps: Vec<String> = Vec::new();
     let counting = match (&missing.proc, counts_processes()) {
         (None, true) => Ok(()),

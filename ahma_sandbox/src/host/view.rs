@@ -9,6 +9,7 @@
 
 mod caches;
 mod mounts;
+mod sources;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,9 +21,9 @@ use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_c
 use rustix::process::{chdir, fchdir, pivot_root};
 
 use self::mounts::{Kind, Places, Tree, new_file_system, open_below, open_real, place_below};
+use self::sources::{Granted, Sources, SystemPath};
 use super::sys::set_mount_flags;
 use crate::policy::SandboxPolicy;
-use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SETUID_NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -56,7 +57,19 @@ pub(super) struct Missing {
 
 /// Builds the view and makes it the root of this process.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
-    let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
+    refuse_everything(policy)?;
+    let root = new_root()?;
+    let built = || {
+        // First everything that goes into the view, while paths still mean what they mean outside.
+        let granted = Granted::open(policy)?;
+        let frame = Frame::build(root, &policy.session)?;
+        frame.complete(policy, granted)
+    };
+    built().map_err(|error| broken(&error))
+}
+
+/// There is nothing to leave out of a view then.
+fn refuse_everything(policy: &SandboxPolicy) -> Result<(), ViewError> {
     let mut all = policy
         .read
         .iter()
@@ -66,118 +79,81 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
         let why = "the whole file system is granted".to_owned();
         return Err(ViewError::NotAllowed(why));
     }
+    Ok(())
+}
+
+/// What becomes the root; mounted nowhere yet.
+fn new_root() -> Result<Tree, ViewError> {
+    let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
     let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", everything).map_err(|error| not_allowed(named(error, "/")))?;
     let small = [("mode", "755"), ("size", "4m")];
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let root = new_file_system("tmpfs", &small, quiet).map_err(not_allowed)?;
-    build(policy, root).map_err(|error| ViewError::Broken(error.to_string()))
+    new_file_system("tmpfs", &small, quiet).map_err(not_allowed)
 }
 
-fn build(policy: &SandboxPolicy, root: Tree) -> io::Result<Outcome> {
-    // First everything that goes into the view, while paths still mean what they mean outside.
-    let sources = Sources::open(policy)?;
-    let session = open_real(&policy.session)?;
-    let under = place_below(&session, Path::new("root"), Kind::Directory)?;
-    let root = root.attach(&under)?;
+fn broken(error: &io::Error) -> ViewError {
+    ViewError::Broken(error.to_string())
+}
 
-    let view = View { root };
-    let mut missing = Missing::default();
-    view.add_system(sources.system)?;
-    view.add_devices(sources.devices, &mut missing)?;
-    view.add_proc(sources.proc_files, &mut missing)?;
-    // New for every host, because what was granted may lie below it.
-    let options = [("mode", "1777"), ("size", "512m")];
-    view.mount_at(
-        Path::new("/tmp"),
-        "tmpfs",
-        &options,
-        MountAttrFlags::MOUNT_ATTR_NODEV,
-    )?;
-    let mut pinned = BTreeSet::new();
-    for (path, tree, flags) in sources.granted {
-        // Before it is mounted: what is bound onto itself later would take it along twice.
-        view.pin_the_way_to(&path, &mut pinned)?;
-        view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
+/// The part of a view that is the same for every policy: system, devices, `/proc`, temporary files.
+pub(super) struct Frame {
+    view: View,
+    missing: Missing,
+}
+
+impl Frame {
+    /// Builds it before the policy is known. `session` is a private directory, where nothing is that a view will hold:
+    /// the frame covers a place in it until it becomes the root.
+    pub(super) fn prepare(session: &Path) -> Result<Self, ViewError> {
+        Self::build(new_root()?, session).map_err(|error| broken(&error))
     }
-    let seeded = view.add_caches(sources.caches, policy.read_only);
-    let protected = view.protect(policy)?;
-    view.become_root()?;
-    Ok(Outcome {
-        missing,
-        protected,
-        seeded,
-    })
-}
 
-/// Everything that goes into the view, opened.
-struct Sources {
-    system: Vec<(PathBuf, SystemPath)>,
-    devices: Vec<(PathBuf, Tree)>,
-    proc_files: Vec<(PathBuf, Tree)>,
-    /// With their flags, in an order in which later ones may lie below earlier ones.
-    granted: Vec<(PathBuf, Tree, u64)>,
-    caches: Vec<(PathBuf, Tree)>,
-}
+    /// Adds what a policy grants, and makes it the root of this process.
+    pub(super) fn enter(self, policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
+        refuse_everything(policy)?;
+        let granted = Granted::open(policy).map_err(|error| broken(&error))?;
+        self.complete(policy, granted)
+            .map_err(|error| broken(&error))
+    }
 
-enum SystemPath {
-    /// `/bin` and the like are links into `/usr` on most systems.
-    Link(PathBuf),
-    Tree(Tree),
-}
+    fn build(root: Tree, session: &Path) -> io::Result<Self> {
+        let sources = Sources::open()?;
+        let session = open_real(session)?;
+        let under = place_below(&session, Path::new("root"), Kind::Directory)?;
+        let root = root.attach(&under)?;
 
-impl Sources {
-    fn open(policy: &SandboxPolicy) -> io::Result<Self> {
-        let existing = |names: &[&'static str]| -> io::Result<Vec<(PathBuf, Tree)>> {
-            let trees = names
-                .iter()
-                .map(|name| Ok((name, Tree::of_system(Path::new(name))?)));
-            let there = trees.filter_map(|found: io::Result<_>| match found {
-                Ok((name, tree)) => tree.map(|tree| Ok((PathBuf::from(name), tree))),
-                Err(error) => Some(Err(error)),
-            });
-            there.collect()
-        };
-        let mut system = Vec::new();
-        for path in PROGRAMS.iter().map(Path::new).filter(|path| path.exists()) {
-            let source = match path.read_link() {
-                Ok(link) => Some(SystemPath::Link(link)),
-                Err(_) => Tree::of_system(path)?.map(SystemPath::Tree),
-            };
-            system.extend(source.map(|source| (path.to_owned(), source)));
+        let view = View { root };
+        let mut missing = Missing::default();
+        view.add_system(sources.system)?;
+        view.add_devices(sources.devices, &mut missing)?;
+        view.add_proc(sources.proc_files, &mut missing)?;
+        // New for every host, because what was granted may lie below it.
+        let options = [("mode", "1777"), ("size", "512m")];
+        view.mount_at(
+            Path::new("/tmp"),
+            "tmpfs",
+            &options,
+            MountAttrFlags::MOUNT_ATTR_NODEV,
+        )?;
+        Ok(Frame { view, missing })
+    }
+
+    fn complete(self, policy: &SandboxPolicy, sources: Granted) -> io::Result<Outcome> {
+        let Frame { view, missing } = self;
+        let mut pinned = BTreeSet::new();
+        for (path, tree, flags) in sources.paths {
+            // Before it is mounted: what is bound onto itself later would take it along twice.
+            view.pin_the_way_to(&path, &mut pinned)?;
+            view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
         }
-        for (path, tree) in existing(&READABLE)? {
-            system.push((path, SystemPath::Tree(tree)));
-        }
-        let writable: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
-        let scope_flags = if policy.read_only { READ_ONLY } else { 0 };
-        let is_covered = |path: &Path, by: &[&PathBuf]| by.iter().any(|it| path.starts_with(it));
-        let mut granted = Vec::new();
-        // What can be written can be read.
-        for path in policy
-            .read
-            .iter()
-            .filter(|path| !is_covered(path, &writable))
-        {
-            granted.push((path.clone(), Tree::of(path)?, READ_ONLY));
-        }
-        for path in &writable {
-            let others: Vec<&PathBuf> = writable.iter().copied().filter(|it| it != path).collect();
-            if !is_covered(path, &others) {
-                granted.push(((*path).clone(), Tree::of(path)?, scope_flags));
-            }
-        }
-        granted.sort_by_key(|(path, ..)| path.components().count());
-        // Last, because something around them may be granted for reading.
-        for (path, flags) in [(policy.home(), scope_flags), (policy.temporary(), 0)] {
-            granted.push((path.clone(), Tree::of(&path)?, flags));
-        }
-        Ok(Sources {
-            system,
-            devices: existing(&DEVICES)?,
-            proc_files: existing(&PROC_FILES)?,
-            granted,
-            caches: caches::open(policy),
+        let seeded = view.add_caches(sources.caches, policy.read_only);
+        let protected = view.protect(policy)?;
+        view.become_root()?;
+        Ok(Outcome {
+            missing,
+            protected,
+            seeded,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ahma_sandbox::{Sandbox, SandboxHost};
+use ahma_sandbox::{Groundwork, Network, Sandbox, SandboxHost, SessionDirectory};
 use tempfile::TempDir;
 
 use crate::support::{Bench, host_program, patiently, unique_mark};
@@ -13,6 +13,8 @@ use crate::support::{Bench, host_program, patiently, unique_mark};
 struct Named {
     sandbox: Sandbox,
     name: String,
+    /// Where spares do their groundwork.
+    own: SessionDirectory,
     _place: TempDir,
 }
 
@@ -28,8 +30,16 @@ impl Named {
         Named {
             sandbox: Sandbox::new(program).unwrap(),
             name,
+            own: SessionDirectory::create(place.path()).unwrap(),
             _place: place,
         }
+    }
+
+    fn keep_spare(&self) {
+        self.sandbox.keep_spare(Groundwork {
+            network: Network::On,
+            session: self.own.path().to_owned(),
+        });
     }
 
     /// The processes that were started, without those they started.
@@ -69,7 +79,7 @@ async fn code(host: &SandboxHost, bench: &Bench, script: &str) -> Option<i32> {
 async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
     let (bench, named) = (Bench::new().await, Named::new());
     for _ in 0..3 {
-        named.sandbox.keep_spare();
+        named.keep_spare();
     }
     named.until(1).await;
     let spare = named.processes();
@@ -92,7 +102,7 @@ async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
 #[tokio::test]
 async fn a_spare_that_was_killed_costs_nobody_a_host() {
     let (bench, named) = (Bench::new().await, Named::new());
-    named.sandbox.keep_spare();
+    named.keep_spare();
     named.until(1).await;
     let spare = named.processes()[0];
     assert!(
@@ -112,12 +122,12 @@ async fn a_spare_that_was_killed_costs_nobody_a_host() {
 #[tokio::test]
 async fn a_spare_ends_when_it_is_not_wanted_any_more() {
     let named = Named::new();
-    named.sandbox.keep_spare();
+    named.keep_spare();
     named.until(1).await;
     patiently(named.sandbox.end_spares()).await;
     assert_eq!(named.processes(), [0; 0]);
     // From then on there is none, and nothing to end.
-    named.sandbox.keep_spare();
+    named.keep_spare();
     patiently(named.sandbox.end_spares()).await;
     assert_eq!(named.processes(), [0; 0]);
 }

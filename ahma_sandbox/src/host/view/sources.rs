@@ -1,0 +1,90 @@
+//! What goes into a view, opened before it is mounted.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::mounts::Tree;
+use super::{READ_ONLY, caches};
+use crate::policy::SandboxPolicy;
+use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
+
+/// What every view holds, opened.
+pub(super) struct Sources {
+    pub(super) system: Vec<(PathBuf, SystemPath)>,
+    pub(super) devices: Vec<(PathBuf, Tree)>,
+    pub(super) proc_files: Vec<(PathBuf, Tree)>,
+}
+
+pub(super) enum SystemPath {
+    /// `/bin` and the like are links into `/usr` on most systems.
+    Link(PathBuf),
+    Tree(Tree),
+}
+
+impl Sources {
+    pub(super) fn open() -> io::Result<Self> {
+        let existing = |names: &[&'static str]| -> io::Result<Vec<(PathBuf, Tree)>> {
+            let trees = names
+                .iter()
+                .map(|name| Ok((name, Tree::of_system(Path::new(name))?)));
+            let there = trees.filter_map(|found: io::Result<_>| match found {
+                Ok((name, tree)) => tree.map(|tree| Ok((PathBuf::from(name), tree))),
+                Err(error) => Some(Err(error)),
+            });
+            there.collect()
+        };
+        let mut system = Vec::new();
+        for path in PROGRAMS.iter().map(Path::new).filter(|path| path.exists()) {
+            let source = match path.read_link() {
+                Ok(link) => Some(SystemPath::Link(link)),
+                Err(_) => Tree::of_system(path)?.map(SystemPath::Tree),
+            };
+            system.extend(source.map(|source| (path.to_owned(), source)));
+        }
+        for (path, tree) in existing(&READABLE)? {
+            system.push((path, SystemPath::Tree(tree)));
+        }
+        Ok(Sources {
+            system,
+            devices: existing(&DEVICES)?,
+            proc_files: existing(&PROC_FILES)?,
+        })
+    }
+}
+
+/// What a policy adds, opened.
+pub(super) struct Granted {
+    /// With their flags, in an order in which later ones may lie below earlier ones.
+    pub(super) paths: Vec<(PathBuf, Tree, u64)>,
+    pub(super) caches: Vec<(PathBuf, Tree)>,
+}
+
+impl Granted {
+    pub(super) fn open(policy: &SandboxPolicy) -> io::Result<Self> {
+        let writable: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
+        let scope_flags = if policy.read_only { READ_ONLY } else { 0 };
+        let is_covered = |path: &Path, by: &[&PathBuf]| by.iter().any(|it| path.starts_with(it));
+        let mut paths = Vec::new();
+        // What can be written can be read.
+        for path in policy
+            .read
+            .iter()
+            .filter(|path| !is_covered(path, &writable))
+        {
+            paths.push((path.clone(), Tree::of(path)?, READ_ONLY));
+        }
+        for path in &writable {
+            let others: Vec<&PathBuf> = writable.iter().copied().filter(|it| it != path).collect();
+            if !is_covered(path, &others) {
+                paths.push(((*path).clone(), Tree::of(path)?, scope_flags));
+            }
+        }
+        paths.sort_by_key(|(path, ..)| path.components().count());
+        // Last, because something around them may be granted for reading.
+        for (path, flags) in [(policy.home(), scope_flags), (policy.temporary(), 0)] {
+            paths.push((path.clone(), Tree::of(&path)?, flags));
+        }
+        let caches = caches::open(policy);
+        Ok(Granted { paths, caches })
+    }
+}

@@ -1,7 +1,7 @@
 //! Runs one command confined to a directory:
-//! `confined [--no-network] [--fork] [--warm] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
-//! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has a shell execute it that waited
-//! for it.
+//! `confined [--no-network] [--fork] [--warm] [--spare] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
+//! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has
+//! a shell execute it that waited for it, `--spare` a host that waited for its policy.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
 
@@ -12,12 +12,12 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use ahma_sandbox::{
-    CommandRequest, Input, Launch, Layer, Network, Sandbox, SandboxPolicy, SessionDirectory,
-    become_host_if_asked, command_environment,
+    CommandRequest, Groundwork, Input, Launch, Layer, Network, Sandbox, SandboxPolicy,
+    SessionDirectory, become_host_if_asked, command_environment,
 };
 use tokio::io::AsyncReadExt as _;
 
-const USAGE: &str = "usage: confined [--no-network] [--fork] [--warm] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
+const USAGE: &str = "usage: confined [--no-network] [--fork] [--warm] [--spare] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     become_host_if_asked();
@@ -31,7 +31,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let session = SessionDirectory::create(&std::env::temp_dir())?;
     let mut policy = SandboxPolicy::new("", session.path());
     let mut beside = None;
-    let mut warm = false;
+    let (mut warm, mut spare) = (false, None);
     let mut arguments = std::env::args_os().skip(1);
     loop {
         let argument = arguments.next().ok_or(USAGE)?;
@@ -39,6 +39,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
             Some("--warm") => warm = true,
+            Some("--spare") => spare = Some(SessionDirectory::create(&std::env::temp_dir())?),
             Some("--processes") => {
                 let most = arguments.next().and_then(|most| most.into_string().ok());
                 policy.limits.processes = Some(most.ok_or(USAGE)?.parse()?);
@@ -53,7 +54,14 @@ async fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     let sandbox = Sandbox::new(std::env::current_exe()?)?;
+    let waiting = match &spare {
+        Some(own) => Some(wait_for_spare(&sandbox, &policy, own).await?),
+        None => None,
+    };
     let host = sandbox.start(&policy).await?;
+    if waiting.is_some_and(|pid| pid != host.pid()) {
+        return Err("the spare did not become the host".into());
+    }
     for layer in &host.report().layers {
         eprintln!("{layer:?}");
     }
@@ -88,6 +96,31 @@ async fn run() -> Result<(), Box<dyn Error>> {
     std::io::stdout().write_all(&output)?;
     eprintln!("{:?}", command.exited().await?);
     Ok(())
+}
+
+/// Has a host wait, and returns its process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing else goes on, and the kernel answers at once"
+)]
+async fn wait_for_spare(
+    sandbox: &Sandbox,
+    policy: &SandboxPolicy,
+    own: &SessionDirectory,
+) -> Result<u32, Box<dyn Error>> {
+    sandbox.keep_spare(Groundwork {
+        network: policy.network,
+        session: own.path().to_owned(),
+    });
+    loop {
+        for thread in std::fs::read_dir("/proc/self/task")? {
+            let children = std::fs::read_to_string(thread?.path().join("children"))?;
+            if let Some(pid) = children.split_whitespace().next() {
+                return Ok(pid.parse()?);
+            }
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// The command as a script; its words must be plain.

@@ -14,6 +14,8 @@ use super::{AHMA_MCP, middle, timed};
 
 const ROUNDS: usize = 40;
 const SESSIONS: usize = 40;
+/// Between two sessions.
+const PAUSE: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_millis(1500);
 
 pub(crate) fn measure(arguments: &[&str]) {
@@ -25,7 +27,9 @@ pub(crate) fn measure(arguments: &[&str]) {
     let shared = HttpProcess::start(AHMA_MCP, &shared, own.path());
     let isolated = [&usual[..], &isolation, arguments].concat();
     let isolated = HttpProcess::start(AHMA_MCP, &isolated, own.path());
-    opening(&shared, &isolated, projects.path());
+    for pause in [Duration::ZERO, PAUSE] {
+        opening(&shared, &isolated, projects.path(), pause);
+    }
     memory(&isolated, projects.path());
 }
 
@@ -43,11 +47,13 @@ fn run(client: &Client) {
     assert!(!result.is_error, "{result:?}");
 }
 
-/// From nothing to the first result, with an event stream in both cases.
-fn opening(shared: &HttpProcess, isolated: &HttpProcess, projects: &Path) {
+/// From nothing to the first result, with an event stream in both cases. Without a pause, what the last session leaves
+/// to be cleared away, and what the server gets ready for the next one, is measured too.
+fn opening(shared: &HttpProcess, isolated: &HttpProcess, projects: &Path, pause: Duration) {
     let mut times: [Vec<f64>; 2] = Default::default();
     for round in 0..ROUNDS {
         let root = project(projects, round);
+        sleep(pause);
         times[0].push(timed(|| {
             let client = shared.stateless().connected(&initialize("2025-06-18"));
             let _stream = client.stream();
@@ -63,7 +69,8 @@ fn opening(shared: &HttpProcess, isolated: &HttpProcess, projects: &Path) {
     }
     let [shared, isolated] = times.map(middle);
     println!(
-        "a session from nothing to its first result: shared scope {shared:.1} ms, its own {isolated:.1} ms, ratio {:.2}",
+        "a session from nothing to its first result, {} ms after the last one: shared scope {shared:.1} ms, its own {isolated:.1} ms, ratio {:.2}",
+        pause.as_millis(),
         isolated / shared
     );
 }

@@ -44,13 +44,15 @@ impl Spare {
         })
     }
 
-    pub(super) fn fits(&self, policy: &SandboxPolicy) -> bool {
+    pub(super) fn fits(&mut self, policy: &SandboxPolicy) -> bool {
         self.groundwork.fits(policy) && self.is_fresh()
     }
 
-    /// Whether the machine looks to it as it looks now.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.since.elapsed() < LONGEST_WAIT && mounts().is_ok_and(|now| now == self.mounts)
+    /// Whether it still waits, and the machine looks to it as it looks now.
+    pub(super) fn is_fresh(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+            && self.since.elapsed() < LONGEST_WAIT
+            && mounts().is_ok_and(|now| now == self.mounts)
     }
 }
 
@@ -60,4 +62,37 @@ impl Spare {
 )]
 fn mounts() -> io::Result<Vec<u8>> {
     std::fs::read("/proc/self/mountinfo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Network;
+
+    fn waiting() -> Spare {
+        let groundwork = Groundwork {
+            network: Network::On,
+            session: "/private/own".into(),
+        };
+        // A program that does not end; what it does does not matter here.
+        Spare::start(Path::new("/usr/bin/yes"), groundwork).unwrap()
+    }
+
+    #[test]
+    fn it_is_used_while_the_machine_is_as_it_was() {
+        let policy = SandboxPolicy::new("/scope", "/private/other");
+        let mut spare = waiting();
+        assert!(spare.fits(&policy));
+        let then = std::mem::take(&mut spare.mounts);
+        assert!(!spare.fits(&policy), "something was mounted since");
+        spare.mounts = then;
+        assert!(spare.fits(&policy));
+        spare.since -= LONGEST_WAIT;
+        assert!(!spare.fits(&policy), "it has waited for too long");
+        spare.since = Instant::now();
+        assert!(spare.fits(&policy));
+        spare.child.kill().unwrap();
+        spare.child.wait().unwrap();
+        assert!(!spare.fits(&policy), "it has ended");
+    }
 }

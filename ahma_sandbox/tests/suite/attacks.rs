@@ -39,6 +39,7 @@ enum Sandbox {
     Full,
     FullByFork,
     FullFromAWarmShell,
+    FullInASpareHost,
     FullWithoutNetwork,
     NoUserNamespaces,
     NoSeccomp,
@@ -184,6 +185,7 @@ impl Battlefield {
         let option = match sandbox {
             Sandbox::FullByFork => Some("--fork"),
             Sandbox::FullFromAWarmShell => Some("--warm"),
+            Sandbox::FullInASpareHost => Some("--spare"),
             Sandbox::FullWithoutNetwork => Some("--no-network"),
             Sandbox::NoSeccomp => Some("--no-seccomp"),
             Sandbox::FirstLandlock | Sandbox::FirstLandlockNoUserNamespaces => {
@@ -381,6 +383,14 @@ fn no_attack_reaches_anything_when_commands_are_forked() {
 fn no_attack_reaches_anything_from_a_warm_shell() {
     for user in [User::Tester, User::Nobody] {
         let sandbox = Sandbox::FullFromAWarmShell;
+        nothing_is_reached_beyond(user, sandbox, &sorted(&[&ALLOWED_BY_NETWORK]));
+    }
+}
+
+#[test]
+fn no_attack_reaches_anything_from_a_host_that_waited_for_its_policy() {
+    for user in [User::Tester, User::Nobody] {
+        let sandbox = Sandbox::FullInASpareHost;
         nothing_is_reached_beyond(user, sandbox, &sorted(&[&ALLOWED_BY_NETWORK]));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ahma_sandbox::{Groundwork, Network, Sandbox, SandboxHost, SessionDirectory};
 use tempfile::TempDir;
+use tokio::io::AsyncReadExt as _;
 
 use crate::support::{Bench, host_program, patiently, unique_mark};
 
@@ -15,7 +16,7 @@ struct Named {
     name: String,
     /// Where spares do their groundwork.
     own: SessionDirectory,
-    _place: TempDir,
+    place: TempDir,
 }
 
 impl Named {
@@ -31,7 +32,7 @@ impl Named {
             sandbox: Sandbox::new(program).unwrap(),
             name,
             own: SessionDirectory::create(place.path()).unwrap(),
-            _place: place,
+            place,
         }
     }
 
@@ -70,9 +71,16 @@ impl Named {
 }
 
 async fn code(host: &SandboxHost, bench: &Bench, script: &str) -> Option<i32> {
+    run(host, bench, script).await.0
+}
+
+async fn run(host: &SandboxHost, bench: &Bench, script: &str) -> (Option<i32>, String) {
     let request = bench.request(&["sh", "-c", script]);
     let mut command = patiently(host.spawn(request)).await.unwrap();
-    patiently(command.exited()).await.unwrap().code
+    let mut output = String::new();
+    let mut pipe = command.take_output().unwrap();
+    patiently(pipe.read_to_string(&mut output)).await.unwrap();
+    (patiently(command.exited()).await.unwrap().code, output)
 }
 
 #[tokio::test]
@@ -97,6 +105,50 @@ async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
     assert_ne!(code(&host, &bench, &format!("cat {secret}")).await, Some(0));
     // It is another process each time.
     assert_ne!(named.host(&bench).await.pid(), host.pid());
+}
+
+#[tokio::test]
+async fn a_spare_shows_commands_the_same_files_as_any_other() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    named.keep_spare();
+    named.until(1).await;
+    let spare = named.processes();
+    let host = named.host(&bench).await;
+    assert_eq!(vec![host.pid()], spare);
+    // All that is mounted, and how, without the numbers of mounts and devices.
+    let mounts = "cut -d' ' -f4- /proc/self/mountinfo | sed 's/ - / /' | sort";
+    let usual = run(&bench.host, &bench, mounts).await;
+    assert!(
+        usual.1.contains("/usr") && usual.1.contains("/scope"),
+        "{usual:?}"
+    );
+    assert_eq!(run(&host, &bench, mounts).await, usual);
+    let files = "ls -la / /etc /dev /tmp | grep -v '^total' | sort";
+    assert_eq!(
+        run(&host, &bench, files).await.1.lines().count(),
+        run(&bench.host, &bench, files).await.1.lines().count()
+    );
+}
+
+#[tokio::test]
+async fn a_spare_is_not_used_where_it_would_hide_something_that_is_granted() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    fs::write(named.place.path().join("granted"), "seen\n").unwrap();
+    named.keep_spare();
+    named.until(1).await;
+    let spare = named.processes();
+    let mut policy = bench.policy.clone();
+    let place = named.place.path().canonicalize().unwrap();
+    policy.read.push(place.clone());
+    let host = patiently(named.sandbox.start(&policy)).await.unwrap();
+    assert_ne!(vec![host.pid()], spare);
+    let script = format!("cat {}/granted", place.display());
+    assert_eq!(
+        run(&host, &bench, &script).await,
+        (Some(0), "seen\n".to_owned())
+    );
+    // It waits for another one.
+    assert_eq!(vec![named.host(&bench).await.pid()], spare);
 }
 
 #[tokio::test]

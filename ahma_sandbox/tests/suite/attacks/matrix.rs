@@ -6,10 +6,11 @@ use std::path::Path;
 
 use super::{Battlefield, Sandbox, User, reached};
 
-const SANDBOXES: [(Sandbox, &str); 8] = [
+const SANDBOXES: [(Sandbox, &str); 9] = [
     (Sandbox::Full, "all layers"),
     (Sandbox::FullByFork, "all, by fork"),
     (Sandbox::FullFromAWarmShell, "all, warm shell"),
+    (Sandbox::FullInASpareHost, "all, spare host"),
     (Sandbox::FullWithoutNetwork, "all, network off"),
     (Sandbox::NoSeccomp, "no seccomp"),
     (Sandbox::FirstLandlock, "first Landlock"),

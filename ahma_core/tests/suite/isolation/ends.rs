@@ -3,9 +3,19 @@
 use std::path::Path;
 use std::thread;
 
-use serde_json::json;
+use ahma_tests::http::Client;
+use serde_json::{Value, json};
 
 use super::{Isolated, mark, marked, until};
+
+/// The processes that a process has started.
+fn children(pid: u32) -> Vec<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
+    let lists: Vec<String> = lists.map(|list| list.unwrap_or_default()).collect();
+    let pids = lists.iter().flat_map(|list| list.split_whitespace());
+    pids.map(|pid| pid.parse().unwrap()).collect()
+}
 
 fn exists(path: &str) -> bool {
     Path::new(path).exists()
@@ -27,6 +37,36 @@ fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
     until(|| marked(&mark) == 0 && !exists(&host) && !exists(&home));
     assert!(other.sync("echo hi").text.starts_with("hi\n"));
     assert!(isolated.project("a").exists(), "the project itself stays");
+}
+
+#[test]
+fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
+    let isolated = Isolated::new();
+    let info_of = |client: &Client| client.call("get_server_info", &json!({})).structured;
+    let host_of = |info: &Value| info["sandbox"]["hosts"][0].as_u64().unwrap();
+    let last = isolated.session("a");
+    let last_host = host_of(&info_of(&last));
+    assert_eq!(last.delete().status, 204);
+    // What is left then are the host of the server's own scope, and the one that waits.
+    let present = || children(isolated.process.pid());
+    until(|| present().len() == 2 && !present().contains(&last_host));
+    let before = present();
+    let client = isolated.session("b");
+    assert!(client.sync("echo hi").text.starts_with("hi\n"));
+    let info = info_of(&client);
+    let host = host_of(&info);
+    assert!(before.contains(&host), "{host} of {before:?}");
+    // It is as confined as any other.
+    let own = isolated.own.path().display();
+    let outside = client.sync(&format!("ls {own}"));
+    assert!(outside.is_error, "{outside:?}");
+    assert!(
+        info["sandbox"]["layers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|it| it["enforced"] == true)
+    );
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A mistake of a handler costs the request that met it, and nothing else.
 //!
 //! Without this, the SDK leaves a request whose handler panicked without an answer, and whoever asked waits.
-//! Forwards every method of a handler; it must not do more.
+//! Forwards every method of a handler; it must not do more. What a handler says of itself (its name, its versions, whether
+//! it has subscriptions) is not looked after.
 
 #![expect(
     deprecated,

@@ -6,19 +6,18 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::spawner::start;
+use super::spawner::{await_end, start};
 use crate::groundwork::Groundwork;
-use crate::policy::SandboxPolicy;
 use crate::socket;
 use crate::wire::ToHost;
 
-/// What it sees of the system's files is what was there when it started; so it does not wait for longer.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// It does not wait for longer: until it has a policy it holds on to what is mounted on the machine.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 pub(super) struct Spare {
     pub(super) child: Child,
     pub(super) connection: OwnedFd,
-    groundwork: Groundwork,
+    pub(super) groundwork: Groundwork,
     /// What was mounted on the machine when it started: it sees nothing that came later.
     mounts: Vec<u8>,
     since: Instant,
@@ -32,7 +31,7 @@ impl Spare {
         let message = ToHost::Groundwork(json).encode();
         if let Err(error) = socket::send(connection.as_fd(), &message, &[]) {
             let _ = child.kill();
-            let _ = child.wait();
+            await_end(child, None);
             return Err(error);
         }
         Ok(Spare {
@@ -44,15 +43,16 @@ impl Spare {
         })
     }
 
-    pub(super) fn fits(&mut self, policy: &SandboxPolicy) -> bool {
-        self.groundwork.fits(policy) && self.is_fresh()
-    }
-
-    /// Whether it still waits, and the machine looks to it as it looks now.
+    /// Whether it still waits, and sees mounted what is mounted now.
     pub(super) fn is_fresh(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
-            && self.since.elapsed() < LONGEST_WAIT
+            && !self.time_left().is_zero()
             && mounts().is_ok_and(|now| now == self.mounts)
+    }
+
+    /// For how long it may still wait.
+    pub(super) fn time_left(&self) -> Duration {
+        LONGEST_WAIT.saturating_sub(self.since.elapsed())
     }
 }
 
@@ -69,30 +69,40 @@ mod tests {
     use super::*;
     use crate::policy::Network;
 
-    fn waiting() -> Spare {
+    /// Ended in any case.
+    struct Waiting(Spare);
+
+    impl Drop for Waiting {
+        fn drop(&mut self) {
+            let _ = self.0.child.kill();
+            let _ = self.0.child.wait();
+        }
+    }
+
+    fn waiting() -> Waiting {
         let groundwork = Groundwork {
             network: Network::On,
             session: "/private/own".into(),
         };
-        // A program that does not end; what it does does not matter here.
-        Spare::start(Path::new("/usr/bin/yes"), groundwork).unwrap()
+        // A program that does not end, whatever its arguments are.
+        Waiting(Spare::start(Path::new("/usr/bin/yes"), groundwork).unwrap())
     }
 
     #[test]
     fn it_is_used_while_the_machine_is_as_it_was() {
-        let policy = SandboxPolicy::new("/scope", "/private/other");
-        let mut spare = waiting();
-        assert!(spare.fits(&policy));
+        let mut waiting = waiting();
+        let spare = &mut waiting.0;
+        assert!(spare.is_fresh());
         let then = std::mem::take(&mut spare.mounts);
-        assert!(!spare.fits(&policy), "something was mounted since");
+        assert!(!spare.is_fresh(), "something was mounted since");
         spare.mounts = then;
-        assert!(spare.fits(&policy));
+        assert!(spare.is_fresh());
         spare.since -= LONGEST_WAIT;
-        assert!(!spare.fits(&policy), "it has waited for too long");
+        assert!(!spare.is_fresh(), "it has waited for too long");
         spare.since = Instant::now();
-        assert!(spare.fits(&policy));
+        assert!(spare.is_fresh());
         spare.child.kill().unwrap();
         spare.child.wait().unwrap();
-        assert!(!spare.fits(&policy), "it has ended");
+        assert!(!spare.is_fresh(), "it has ended");
     }
 }

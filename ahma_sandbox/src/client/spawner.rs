@@ -9,9 +9,13 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::host::SandboxHost;
 use super::spare::Spare;
@@ -22,6 +26,10 @@ use crate::policy::SandboxPolicy;
 use crate::scope::{DirectoryIdentity, check_session};
 use crate::socket;
 
+/// A spare that has not become a host by then is given up: another one is started instead.
+const PATIENCE_WITH_SPARES: Duration = Duration::from_secs(3);
+/// For a process that has been told to end, in seconds.
+const TIME_TO_END: i64 = 1;
 /// For a thread that only waits.
 const SMALL_STACK: usize = 64 << 10;
 
@@ -32,7 +40,12 @@ pub struct Sandbox {
 }
 
 enum Request {
-    Start(Source, oneshot::Sender<io::Result<Started>>),
+    /// With a way to the thread for the process that is started.
+    Start(
+        Source,
+        oneshot::Sender<io::Result<Started>>,
+        mpsc::Sender<Request>,
+    ),
     /// Have a spare, unless there is one.
     Spare(Groundwork),
     /// Have none from now on; answered when nothing of it is left.
@@ -50,10 +63,10 @@ enum Source {
     New,
 }
 
-/// A host process that waits for its policy.
+/// A host process that waits for its policy. Without somebody who takes it over it does not stay.
 struct Started {
     connection: OwnedFd,
-    pid: u32,
+    foundling: Foundling,
     was_spare: bool,
 }
 
@@ -80,20 +93,16 @@ impl Reaper {
     }
 }
 
-/// A host process that nobody answers for yet: without an owner it does not stay.
-struct Foundling(Option<Reaper>);
-
-impl Foundling {
-    /// Somebody answers for it now.
-    fn adopted(mut self) {
-        self.0 = None;
-    }
+/// A process that nobody answers for yet, wherever it is on its way: it is ended when this is dropped.
+struct Foundling {
+    reaper: Reaper,
+    has_owner: bool,
 }
 
 impl Drop for Foundling {
     fn drop(&mut self) {
-        if let Some(reaper) = &self.0 {
-            reaper.reap();
+        if !self.has_owner {
+            self.reaper.reap();
         }
     }
 }
@@ -129,14 +138,14 @@ impl Sandbox {
         check_session(policy)?;
         let spare = Source::Spare(Box::new(policy.clone()));
         let started = self.process(spare).await?;
-        let was_spare = started.was_spare;
-        match self.connect(started, policy, scope.clone()).await {
+        if !started.was_spare {
+            return connect(started, policy, scope).await;
+        }
+        let connecting = connect(started, policy, scope.clone());
+        match timeout(PATIENCE_WITH_SPARES, connecting).await {
+            Ok(Ok(host)) => Ok(host),
             // Whatever it was: one that knows its policy from the beginning does without more, or says what is wrong.
-            Err(_) if was_spare => {
-                let started = self.process(Source::New).await?;
-                self.connect(started, policy, scope).await
-            }
-            connected => connected,
+            Ok(Err(_)) | Err(_) => connect(self.process(Source::New).await?, policy, scope).await,
         }
     }
 
@@ -144,28 +153,23 @@ impl Sandbox {
         let (reply, answer) = oneshot::channel();
         let ended = || StartError::Host(io::Error::other("the thread that starts hosts has ended"));
         self.requests
-            .send(Request::Start(source, reply))
+            .send(Request::Start(source, reply, self.requests.clone()))
             .map_err(|_| ended())?;
         let started = answer.await.map_err(|_| ended())?;
         started.map_err(StartError::Host)
     }
+}
 
-    async fn connect(
-        &self,
-        started: Started,
-        policy: &SandboxPolicy,
-        scope: DirectoryIdentity,
-    ) -> Result<SandboxHost, StartError> {
-        let reaper = Reaper {
-            requests: self.requests.clone(),
-            pid: started.pid,
-        };
-        let foundling = Foundling(Some(reaper.clone()));
-        let (connection, pid) = (started.connection, started.pid);
-        let host = SandboxHost::connect(connection, pid, reaper, policy, scope).await?;
-        foundling.adopted();
-        Ok(host)
-    }
+async fn connect(
+    mut started: Started,
+    policy: &SandboxPolicy,
+    scope: DirectoryIdentity,
+) -> Result<SandboxHost, StartError> {
+    let reaper = started.foundling.reaper.clone();
+    let pid = reaper.pid;
+    let host = SandboxHost::connect(started.connection, pid, reaper, policy, scope).await?;
+    started.foundling.has_owner = true;
+    Ok(host)
 }
 
 /// The processes of all hosts.
@@ -183,21 +187,16 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
         spare: None,
         keeps_spares: true,
     };
-    for request in work {
+    while let Some(request) = hosts.next(work) {
         match request {
-            Request::Start(source, reply) => {
-                // Whoever asked may be gone.
-                if let Err(Ok(started)) = reply.send(hosts.start(&source)) {
-                    hosts.end(started.pid);
-                }
+            Request::Start(source, reply, requests) => {
+                // Whoever asked may be gone; then what was started is dropped.
+                let _ = reply.send(hosts.start(&source, requests));
             }
             Request::Spare(groundwork) => hosts.keep_spare(groundwork),
             Request::NoSpares(reply) => {
                 hosts.keeps_spares = false;
-                match hosts.spare.take() {
-                    Some(spare) => end_spare(spare, Some(reply)),
-                    None => drop(reply.send(())),
-                }
+                hosts.end_spare(Some(reply));
             }
             Request::Reap(pid) => hosts.end(pid),
             Request::AwaitEnd(pid, reply) => match hosts.take(pid) {
@@ -207,12 +206,26 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
             },
         }
     }
+    hosts.end_spare(None);
 }
 
 impl Hosts {
-    fn start(&mut self, source: &Source) -> io::Result<Started> {
+    /// What to do next; nothing when nobody is left who could ask. A spare that has waited for too long ends meanwhile.
+    fn next(&mut self, work: &mpsc::Receiver<Request>) -> Option<Request> {
+        while let Some(spare) = &self.spare {
+            match work.recv_timeout(spare.time_left()) {
+                Ok(request) => return Some(request),
+                Err(RecvTimeoutError::Timeout) => self.end_spare(None),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        work.recv().ok()
+    }
+
+    fn start(&mut self, source: &Source, requests: mpsc::Sender<Request>) -> io::Result<Started> {
+        self.end_stale_spare();
         let spare = self.spare.take_if(|spare| match source {
-            Source::Spare(policy) => spare.fits(policy),
+            Source::Spare(policy) => spare.groundwork.fits(policy),
             Source::New => false,
         });
         let was_spare = spare.is_some();
@@ -222,20 +235,47 @@ impl Hosts {
         };
         let pid = child.id();
         self.children.push(child);
+        let foundling = Foundling {
+            reaper: Reaper { requests, pid },
+            has_owner: false,
+        };
         Ok(Started {
             connection,
-            pid,
+            foundling,
             was_spare,
         })
     }
 
     fn keep_spare(&mut self, groundwork: Groundwork) {
-        if let Some(old) = self.spare.take_if(|spare| !spare.is_fresh()) {
-            end_spare(old, None);
+        self.end_stale_spare();
+        if self
+            .spare
+            .as_ref()
+            .is_some_and(|it| it.groundwork != groundwork)
+        {
+            self.end_spare(None);
         }
         if self.keeps_spares && self.spare.is_none() {
             // Where none can be started, whoever needs a host learns why.
             self.spare = Spare::start(&self.program, groundwork).ok();
+        }
+    }
+
+    fn end_stale_spare(&mut self) {
+        if self.spare.as_mut().is_some_and(|spare| !spare.is_fresh()) {
+            self.end_spare(None);
+        }
+    }
+
+    /// Ends the spare, if there is one, whatever it does.
+    fn end_spare(&mut self, reply: Option<oneshot::Sender<()>>) {
+        match (self.spare.take(), reply) {
+            (Some(spare), reply) => {
+                drop(spare.connection);
+                see_it_end(spare.child, reply);
+            }
+            (None, Some(reply)) => drop(reply.send(())),
+            (None, None) => {}
         }
     }
 
@@ -253,29 +293,58 @@ impl Hosts {
     }
 }
 
-fn end_spare(spare: Spare, reply: Option<oneshot::Sender<()>>) {
-    drop(spare.connection);
-    await_end(spare.child, reply);
+/// Collects a process that has been told to end, so that it does not stay a zombie.
+pub(super) fn await_end(child: Child, reply: Option<oneshot::Sender<()>>) {
+    collect(child, reply, |_| {});
 }
 
-/// Collects a process that ends soon, so that it does not stay a zombie; beside everything else when it has not ended
-/// yet.
-fn await_end(mut child: Child, reply: Option<oneshot::Sender<()>>) {
-    let wait = move |mut child: Child| {
+/// The same for one that has nothing to end but itself: if it does not, it is killed.
+fn see_it_end(child: Child, reply: Option<oneshot::Sender<()>>) {
+    collect(child, reply, |child| {
+        if !ends_by_itself(child) {
+            let _ = child.kill();
+        }
+    });
+}
+
+/// Collects a process, beside everything else when it has not ended yet.
+fn collect(
+    mut child: Child,
+    reply: Option<oneshot::Sender<()>>,
+    before: impl FnOnce(&mut Child) + Send + 'static,
+) {
+    let has_ended = !matches!(child.try_wait(), Ok(None));
+    let wait = move || {
+        if !has_ended {
+            before(&mut child);
+        }
         let _ = child.wait();
         if let Some(reply) = reply {
             let _ = reply.send(());
         }
     };
-    if matches!(child.try_wait(), Ok(None)) {
-        // Where no thread is to be had, the zombie stays until the server ends; whoever waits does not.
-        let _ = std::thread::Builder::new()
-            .name("sandbox-end".to_owned())
-            .stack_size(SMALL_STACK)
-            .spawn(move || wait(child));
-    } else {
-        wait(child);
+    if has_ended {
+        return wait();
     }
+    // Where no thread is to be had, the zombie stays until the server ends; whoever waits does not.
+    let _ = std::thread::Builder::new()
+        .name("sandbox-end".to_owned())
+        .stack_size(SMALL_STACK)
+        .spawn(wait);
+}
+
+/// Whether a process ends within a while.
+fn ends_by_itself(child: &Child) -> bool {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let Some(Ok(process)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
+        return false;
+    };
+    let mut ended = [PollFd::new(&process, PollFlags::IN)];
+    let patience = Timespec {
+        tv_sec: TIME_TO_END,
+        tv_nsec: 0,
+    };
+    poll(&mut ended, Some(&patience)).is_ok_and(|count| count > 0)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where hosts are started")]

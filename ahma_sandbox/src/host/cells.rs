@@ -104,6 +104,7 @@ impl Cells {
 
     /// Starts another cell and returns its index.
     fn add(&mut self) -> io::Result<usize> {
+        self.missing = self.missing.saturating_sub(1);
         let shared = match self.spare.pop() {
             Some(shared) => shared,
             None => {
@@ -138,8 +139,7 @@ impl Cells {
 
 impl Starter for Cells {
     fn get_ready(&mut self) -> bool {
-        if let Some(missing) = self.missing.checked_sub(1) {
-            self.missing = missing;
+        if self.missing > 0 {
             // Whatever is wrong will be said when a command needs the cell.
             let _ = self.add();
         }

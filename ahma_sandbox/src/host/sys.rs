@@ -143,7 +143,8 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(io::Error::from)
 }
 
-/// Sets flags (read-only and such) of an open mount, and of those below it when `recursive`.
+/// Sets flags (read-only and such) of an open mount, and of those below it when `recursive`. What is mounted or unmounted
+/// elsewhere does not reach them any more.
 pub(super) fn set_mount_flags(
     mount: BorrowedFd<'_>,
     flags: u64,
@@ -152,7 +153,7 @@ pub(super) fn set_mount_flags(
     let attributes = libc::mount_attr {
         attr_set: flags,
         attr_clr: 0,
-        propagation: 0,
+        propagation: libc::MS_PRIVATE,
         userns_fd: 0,
     };
     let below = if recursive { libc::AT_RECURSIVE } else { 0 };

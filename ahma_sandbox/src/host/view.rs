@@ -21,7 +21,7 @@ use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_c
 use rustix::process::{chdir, fchdir, pivot_root};
 
 use self::mounts::{Kind, Places, Tree, new_file_system, open_below, open_real, place_below};
-use self::sources::{Granted, Sources, SystemPath};
+use self::sources::{Granted, Identity, Sources, SystemPath, system_identities};
 use super::sys::set_mount_flags;
 use crate::policy::SandboxPolicy;
 
@@ -58,6 +58,7 @@ pub(super) struct Missing {
 /// Builds the view and makes it the root of this process.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
     refuse_everything(policy)?;
+    propagate(MountPropagationFlags::PRIVATE)?;
     let root = new_root()?;
     let built = || {
         // First everything that goes into the view, while paths still mean what they mean outside.
@@ -82,11 +83,15 @@ fn refuse_everything(policy: &SandboxPolicy) -> Result<(), ViewError> {
     Ok(())
 }
 
+/// Whether what is mounted on the machine from now on, or not any more, is so here too.
+fn propagate(how: MountPropagationFlags) -> Result<(), ViewError> {
+    mount_change("/", how | MountPropagationFlags::REC)
+        .map_err(|error| ViewError::NotAllowed(named(error, "/").to_string()))
+}
+
 /// What becomes the root; mounted nowhere yet.
 fn new_root() -> Result<Tree, ViewError> {
     let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
-    let everything = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", everything).map_err(|error| not_allowed(named(error, "/")))?;
     let small = [("mode", "755"), ("size", "4m")];
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     new_file_system("tmpfs", &small, quiet).map_err(not_allowed)
@@ -100,24 +105,35 @@ fn broken(error: &io::Error) -> ViewError {
 pub(super) struct Frame {
     view: View,
     missing: Missing,
+    /// What the system's paths were when it was built.
+    system: Vec<Identity>,
 }
 
 impl Frame {
     /// Builds it before the policy is known. `session` is a private directory, where nothing is that a view will hold:
     /// the frame covers a place in it until it becomes the root.
     pub(super) fn prepare(session: &Path) -> Result<Self, ViewError> {
+        // While it waits: a disk that is unmounted on the machine must not stay in use here.
+        propagate(MountPropagationFlags::DOWNSTREAM)?;
         Self::build(new_root()?, session).map_err(|error| broken(&error))
     }
 
     /// Adds what a policy grants, and makes it the root of this process.
     pub(super) fn enter(self, policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
         refuse_everything(policy)?;
+        propagate(MountPropagationFlags::PRIVATE)?;
+        if system_identities() != self.system {
+            let why = "files of the system have been replaced".to_owned();
+            return Err(ViewError::Broken(why));
+        }
         let granted = Granted::open(policy).map_err(|error| broken(&error))?;
         self.complete(policy, granted)
             .map_err(|error| broken(&error))
     }
 
     fn build(root: Tree, session: &Path) -> io::Result<Self> {
+        // Before they are opened: what changes meanwhile is noticed later.
+        let system = system_identities();
         let sources = Sources::open()?;
         let session = open_real(session)?;
         let under = place_below(&session, Path::new("root"), Kind::Directory)?;
@@ -136,11 +152,15 @@ impl Frame {
             &options,
             MountAttrFlags::MOUNT_ATTR_NODEV,
         )?;
-        Ok(Frame { view, missing })
+        Ok(Frame {
+            view,
+            missing,
+            system,
+        })
     }
 
     fn complete(self, policy: &SandboxPolicy, sources: Granted) -> io::Result<Outcome> {
-        let Frame { view, missing } = self;
+        let Frame { view, missing, .. } = self;
         let mut pinned = BTreeSet::new();
         for (path, tree, flags) in sources.paths {
             // Before it is mounted: what is bound onto itself later would take it along twice.

@@ -8,7 +8,7 @@ use ahma_sandbox::{Groundwork, Network, Sandbox, SandboxHost, SessionDirectory};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
-use crate::support::{Bench, host_program, patiently, unique_mark};
+use crate::support::{Bench, children, exists, host_program, patiently, unique_mark};
 
 /// Starts hosts from a program of its own, by whose name its processes are known, zombies included.
 struct Named {
@@ -57,17 +57,25 @@ impl Named {
     }
 
     async fn until(&self, count: usize) {
-        patiently(async {
-            while self.processes().len() != count {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        until(|| self.processes().len() == count).await;
     }
 
     async fn host(&self, bench: &Bench) -> SandboxHost {
         patiently(self.sandbox.start(&bench.policy)).await.unwrap()
     }
+}
+
+fn process(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+async fn until(mut done: impl FnMut() -> bool) {
+    patiently(async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
 }
 
 async fn code(host: &SandboxHost, bench: &Bench, script: &str) -> Option<i32> {
@@ -123,11 +131,10 @@ async fn a_spare_shows_commands_the_same_files_as_any_other() {
         "{usual:?}"
     );
     assert_eq!(run(&host, &bench, mounts).await, usual);
-    let files = "ls -la / /etc /dev /tmp | grep -v '^total' | sort";
-    assert_eq!(
-        run(&host, &bench, files).await.1.lines().count(),
-        run(&bench.host, &bench, files).await.1.lines().count()
-    );
+    let files = "stat -c '%A %u %g %n' / /* /etc/* /dev/* /tmp/* /sys/*/*";
+    let usual = run(&bench.host, &bench, files).await.1;
+    assert!(usual.lines().count() > 20, "{usual}");
+    assert_eq!(run(&host, &bench, files).await.1, usual);
 }
 
 #[tokio::test]
@@ -172,6 +179,58 @@ async fn a_spare_that_was_killed_costs_nobody_a_host() {
 }
 
 #[tokio::test]
+async fn a_spare_that_hangs_costs_nobody_a_host_and_does_not_stay() {
+    let (bench, named) = (Bench::new().await, Named::new());
+    named.keep_spare();
+    named.until(1).await;
+    let spare = named.processes()[0];
+    // The process that would become the host, and the one around it.
+    until(|| !children(spare).is_empty()).await;
+    let inner = children(spare)[0];
+    let stopped = bench.unconfined(&format!("kill -STOP {spare} {inner}"));
+    assert!(stopped.status.success());
+    let host = named.host(&bench).await;
+    assert_ne!(host.pid(), spare);
+    assert_eq!(code(&host, &bench, "true").await, Some(0));
+    named.until(1).await;
+    assert_eq!(named.processes(), [host.pid()]);
+    until(|| !exists(&process(inner))).await;
+    // So does one that is given up before it was needed.
+    named.keep_spare();
+    named.until(2).await;
+    let spare = named.processes().into_iter().find(|pid| *pid != host.pid());
+    let stopped = bench.unconfined(&format!("kill -STOP {}", spare.unwrap()));
+    assert!(stopped.status.success());
+    patiently(named.sandbox.end_spares()).await;
+    assert_eq!(named.processes(), [host.pid()]);
+}
+
+#[tokio::test]
+async fn a_spare_does_not_wait_for_long() {
+    let named = Named::new();
+    named.keep_spare();
+    named.until(1).await;
+    let spare = named.processes()[0];
+    until(|| !children(spare).is_empty()).await;
+    let inner = children(spare)[0];
+    named.until(0).await;
+    until(|| !exists(&process(inner))).await;
+}
+
+#[tokio::test]
+async fn a_spare_for_something_else_is_replaced() {
+    let named = Named::new();
+    named.keep_spare();
+    named.until(1).await;
+    let first = named.processes();
+    named.sandbox.keep_spare(Groundwork {
+        network: Network::Off,
+        session: named.own.path().to_owned(),
+    });
+    until(|| named.processes().len() == 1 && named.processes() != first).await;
+}
+
+#[tokio::test]
 async fn a_spare_ends_when_it_is_not_wanted_any_more() {
     let named = Named::new();
     named.keep_spare();
@@ -194,4 +253,15 @@ async fn a_host_whose_start_is_given_up_leaves_no_process_behind() {
         let _ = tokio::time::timeout(patience, start).await;
     }
     named.until(0).await;
+    // By somebody who has not heard yet that it has been started.
+    for _ in 0..5 {
+        let mut start = Box::pin(named.sandbox.start(&bench.policy));
+        let is_pending = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(start.as_mut().poll(context).is_pending())
+        });
+        assert!(is_pending.await);
+        named.until(1).await;
+        drop(start);
+        named.until(0).await;
+    }
 }

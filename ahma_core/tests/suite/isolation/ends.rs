@@ -12,7 +12,7 @@ use super::{Isolated, mark, marked, until};
 fn children(pid: u32) -> Vec<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
-    let lists: Vec<String> = lists.map(|list| list.unwrap_or_default()).collect();
+    let lists: Vec<String> = lists.map(Result::unwrap_or_default).collect();
     let pids = lists.iter().flat_map(|list| list.split_whitespace());
     pids.map(|pid| pid.parse().unwrap()).collect()
 }

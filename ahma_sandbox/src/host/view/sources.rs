@@ -1,6 +1,7 @@
 //! What goes into a view, opened before it is mounted.
 
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::mounts::Tree;
@@ -86,5 +87,53 @@ impl Granted {
         }
         let caches = caches::open(policy);
         Ok(Granted { paths, caches })
+    }
+}
+
+/// Which file or directory a path is: where it is a link, also to what. None when it is not there.
+pub(super) type Identity = Option<(u64, u64, Option<PathBuf>)>;
+
+/// What the paths of the system are now. A file that another one took the place of would stay the old one in a view.
+pub(super) fn system_identities() -> Vec<Identity> {
+    identities(PROGRAMS.iter().chain(&READABLE).map(Path::new))
+}
+
+fn identities<'p>(paths: impl Iterator<Item = &'p Path>) -> Vec<Identity> {
+    let identity = |path: &Path| {
+        let about = path.metadata().ok()?;
+        Some((about.dev(), about.ino(), path.read_link().ok()))
+    };
+    paths.map(identity).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may wait")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_the_place_of_a_file_is_another_one() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let now = || identities([path("file"), path("link")].iter().map(PathBuf::as_path));
+        let nothing = now();
+        assert_eq!(nothing, [None, None]);
+        fs::write(path("file"), "one").unwrap();
+        symlink("file", path("link")).unwrap();
+        let first = now();
+        assert_ne!(first, nothing);
+        // A file that is written to is still the same, and a view shows what is in it.
+        fs::write(path("file"), "two").unwrap();
+        assert_eq!(now(), first);
+        fs::write(path("new"), "three").unwrap();
+        fs::rename(path("new"), path("file")).unwrap();
+        let second = now();
+        assert_ne!(second, first);
+        symlink("./file", path("new")).unwrap();
+        fs::rename(path("new"), path("link")).unwrap();
+        assert_ne!(now(), second);
     }
 }

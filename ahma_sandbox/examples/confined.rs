@@ -1,7 +1,8 @@
 //! Runs one command confined to a directory:
 //! `confined [--no-network] [--fork] [--warm] [--spare] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
 //! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has
-//! a shell execute it that waited for it, `--spare` a host that waited for its policy.
+//! a shell execute it that waited for it, `--spare` a host that waited for its policy. `--only-spare` has such a host wait,
+//! prints its process, and ends with its standard input.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
 
@@ -39,6 +40,14 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
             Some("--warm") => warm = true,
+            Some("--only-spare") => {
+                let own = SessionDirectory::create(&std::env::temp_dir())?;
+                let sandbox = Sandbox::new(std::env::current_exe()?)?;
+                let spare = wait_for_spare(&sandbox, &policy, &own).await?;
+                writeln!(std::io::stdout(), "{spare}")?;
+                std::io::stdin().read_line(&mut String::new())?;
+                return Ok(());
+            }
             Some("--spare") => spare = Some(SessionDirectory::create(&std::env::temp_dir())?),
             Some("--processes") => {
                 let most = arguments.next().and_then(|most| most.into_string().ok());

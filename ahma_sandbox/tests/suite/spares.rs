@@ -265,3 +265,36 @@ async fn a_host_whose_start_is_given_up_leaves_no_process_behind() {
         named.until(0).await;
     }
 }
+
+/// A disk that is mounted, a host that waits, and how many mounts of the disk it has before and after it is unmounted.
+const UNMOUNTING: &str = r#"
+    set -e
+    mkdir disk
+    mount -t tmpfs none disk
+    mkfifo in out
+    TMPDIR=$PWD "$0" --only-spare < in > out &
+    exec 4> in
+    read spare < out
+    inner=
+    while test -z "$inner"; do inner=$(cat /proc/$spare/task/*/children); done
+    held() { grep -c " $PWD/disk " /proc/${inner% }/mountinfo || true; }
+    held
+    umount disk
+    held
+"#;
+
+#[tokio::test]
+async fn a_spare_does_not_keep_what_is_unmounted() {
+    let place = TempDir::new().unwrap();
+    let mut shell = std::process::Command::new("unshare");
+    shell.args(["-Urm", "--propagation", "shared", "sh", "-c", UNMOUNTING]);
+    let output = shell.arg(host_program()).current_dir(place.path()).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(
+        told,
+        "1\n0\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -27,6 +27,7 @@ const ROUNDS: usize = 300;
 
 fn main() {
     become_host_if_asked();
+    ahma_tests::without_the_libraries_of_cargo();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

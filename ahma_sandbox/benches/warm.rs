@@ -27,6 +27,7 @@ const EXTERNAL: [&str; 4] = ["bash", "-c", "--", "/bin/true"];
 
 fn main() {
     become_host_if_asked();
+    ahma_tests::without_the_libraries_of_cargo();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -35,6 +35,7 @@ const BATCH: usize = 10;
 const CALLS: usize = 600;
 
 fn main() {
+    ahma_tests::without_the_libraries_of_cargo();
     if std::env::args().nth(1).as_deref() == Some(plain::ARGUMENT) {
         return plain_http::serve();
     }

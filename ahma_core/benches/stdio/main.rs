@@ -31,6 +31,7 @@ const CALLS: usize = 600;
 const STARTS: usize = 15;
 
 fn main() {
+    ahma_tests::without_the_libraries_of_cargo();
     if std::env::args().nth(1).as_deref() == Some(plain::ARGUMENT) {
         return plain_stdio::serve();
     }

@@ -16,6 +16,8 @@ const ROUNDS: usize = 40;
 const SESSIONS: usize = 40;
 /// Between two sessions.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Without a journal, ext4 looks at every file that was deleted in the last five seconds before it makes a new one.
+const FILE_SYSTEM_REST: Duration = Duration::from_secs(6);
 const REST: Duration = Duration::from_millis(1500);
 
 pub(crate) fn measure(arguments: &[&str]) {
@@ -28,6 +30,7 @@ pub(crate) fn measure(arguments: &[&str]) {
     let isolated = [&usual[..], &isolation, arguments].concat();
     let isolated = HttpProcess::start(AHMA_MCP, &isolated, own.path());
     for pause in [Duration::ZERO, PAUSE] {
+        sleep(FILE_SYSTEM_REST);
         opening(&shared, &isolated, projects.path(), pause);
     }
     memory(&isolated, projects.path());

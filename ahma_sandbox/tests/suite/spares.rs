@@ -227,7 +227,11 @@ async fn a_spare_for_something_else_is_replaced() {
         network: Network::Off,
         session: named.own.path().to_owned(),
     });
-    until(|| named.processes().len() == 1 && named.processes() != first).await;
+    until(|| {
+        let now = named.processes();
+        now.len() == 1 && now != first
+    })
+    .await;
 }
 
 #[tokio::test]

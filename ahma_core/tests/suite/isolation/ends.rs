@@ -48,9 +48,11 @@ fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
     let last_host = host_of(&info_of(&last));
     assert_eq!(last.delete().status, 204);
     // What is left then are the host of the server's own scope, and the one that waits.
-    let present = || children(isolated.process.pid());
-    until(|| present().len() == 2 && !present().contains(&last_host));
-    let before = present();
+    let mut before = Vec::new();
+    until(|| {
+        before = children(isolated.process.pid());
+        before.len() == 2 && !before.contains(&last_host)
+    });
     let client = isolated.session("b");
     assert!(client.sync("echo hi").text.starts_with("hi\n"));
     let info = info_of(&client);

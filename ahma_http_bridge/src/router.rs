@@ -35,7 +35,7 @@ use crate::seldom::Seldom;
 use crate::{lists, negotiation};
 
 /// Names a request in the log and in its answer. What a caller sends under this name is replaced.
-pub const REQUEST_ID_HEADER: &str = "x-request-id";
+pub(crate) const REQUEST_ID_HEADER: &str = "x-request-id";
 /// A longer path is cut in the log.
 const LONGEST_PATH: usize = 100;
 /// What is read of a request that was refused, and for how long.

@@ -1,4 +1,5 @@
-//! A mistake of a handler costs the request that met it, and nothing else.
+//! What every request has around it, whatever its handler does: its name in the log, and an answer. A mistake of a handler
+//! costs the request that met it, and nothing else.
 //!
 //! Without this, the SDK leaves a request whose handler panicked without an answer, and whoever asked waits.
 //! Forwards every method of a handler; it must not do more. What a handler says of itself (its name, its versions, whether
@@ -28,30 +29,34 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
+use tracing::Instrument as _;
 
 use crate::router::REQUEST_ID_HEADER;
 
-/// A handler whose panics are answered.
+/// A handler whose log lines name the request, and whose panics are answered.
 #[derive(Debug)]
 pub struct Steady<H>(pub H);
 
 /// What a request is called in the log.
-pub fn request_id(context: &RequestContext<RoleServer>) -> String {
+fn request_id(context: &RequestContext<RoleServer>) -> String {
     let parts = context.extensions.get::<Parts>();
     let header = parts.and_then(|parts| parts.headers.get(REQUEST_ID_HEADER)?.to_str().ok());
     header.map_or_else(|| format!("stdio-{}", context.id), str::to_owned)
 }
 
-/// Answers a request; when that panics, with an error.
+/// Answers a request, under its name in the log; when that panics, with an error.
 async fn answered<T>(
     id: String,
     answering: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
+    let span = tracing::info_span!("request", id);
     // What requests share is behind locks whose contents are whole after a panic.
-    let outcome = AssertUnwindSafe(answering).catch_unwind().await;
+    let outcome = AssertUnwindSafe(answering.instrument(span.clone()))
+        .catch_unwind()
+        .await;
     outcome.unwrap_or_else(|panic| {
         let what = text(panic.as_ref());
-        tracing::error!(id, "a request met a mistake of the server: {what}");
+        span.in_scope(|| tracing::error!("a request met a mistake of the server: {what}"));
         let why = format!(
             "the server made a mistake with this request; its log says more, at the request {id}"
         );

@@ -25,12 +25,10 @@ impl Groundwork {
         expect(dead_code, reason = "there are no hosts elsewhere")
     )]
     pub(crate) fn fits(&self, policy: &SandboxPolicy) -> bool {
-        let private = [policy.session.clone()];
         let sources = policy.seeds.iter().map(|seed| &seed.from);
         let granted = policy.read.iter().chain(&policy.write);
         let mut all = granted
-            .chain([&policy.scope])
-            .chain(&private)
+            .chain([&policy.scope, &policy.session])
             .chain(sources);
         // What it hides must not be something that a command is to see, or be below that.
         let hides =

@@ -44,7 +44,6 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use tracing::Instrument as _;
 
 use self::arguments::ExecutionMode;
 use self::caller::Caller;
@@ -394,15 +393,10 @@ impl ServerHandler for AhmaService {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
         let caller = Caller::of(&context, &self.wants_messages);
-        let request_id = ahma_http_bridge::request_id(&context);
-        let call = async {
-            match self.place.state(&self.state, &context).await {
-                Ok(state) => calls::call(&state, &request.name, arguments, &caller).await,
-                Err(why) => Ok(respond::refused(why).into()),
-            }
-        };
-        let span = tracing::info_span!("request", id = request_id);
-        call.instrument(span).await
+        match self.place.state(&self.state, &context).await {
+            Ok(state) => calls::call(&state, &request.name, arguments, &caller).await,
+            Err(why) => Ok(respond::refused(why).into()),
+        }
     }
 
     async fn get_task(

@@ -12,7 +12,7 @@ use super::launch::counts_processes;
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
 use super::sys;
-use super::view::{self, Frame, ViewError};
+use super::view::{self, ViewError, WaitingFrame};
 use crate::error::{SetupFailure, SetupStep};
 use crate::groundwork::Groundwork;
 use crate::policy::{Layer, Limits, Network, SandboxPolicy};
@@ -51,13 +51,13 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
 }
 
 /// Inside fresh namespaces: ids, and the part of the view that does not depend on a policy.
-pub(super) fn prepare(groundwork: &Groundwork, owner: Owner) -> Result<Frame, NoNamespaces> {
+pub(super) fn prepare(groundwork: &Groundwork, owner: Owner) -> Result<WaitingFrame, NoNamespaces> {
     arrive(owner)?;
-    Ok(Frame::prepare(&groundwork.session)?)
+    Ok(WaitingFrame::prepare(&groundwork.session)?)
 }
 
 /// The rest: view, ruleset.
-pub(super) fn in_frame(policy: &SandboxPolicy, frame: Frame) -> Result<Setup, NoNamespaces> {
+pub(super) fn in_frame(policy: &SandboxPolicy, frame: WaitingFrame) -> Result<Setup, NoNamespaces> {
     let outcome = frame.enter(policy)?;
     in_view(policy, outcome)
 }

@@ -102,20 +102,28 @@ fn broken(error: &io::Error) -> ViewError {
 }
 
 /// The part of a view that is the same for every policy: system, devices, `/proc`, temporary files.
-pub(super) struct Frame {
+struct Frame {
     view: View,
     missing: Missing,
+}
+
+/// A frame that waits for its policy.
+pub(super) struct WaitingFrame {
+    frame: Frame,
     /// What the system's paths were when it was built.
     system: Vec<Identity>,
 }
 
-impl Frame {
+impl WaitingFrame {
     /// Builds it before the policy is known. `session` is a private directory, where nothing is that a view will hold:
     /// the frame covers a place in it until it becomes the root.
     pub(super) fn prepare(session: &Path) -> Result<Self, ViewError> {
         // While it waits: a disk that is unmounted on the machine must not stay in use here.
         propagate(MountPropagationFlags::DOWNSTREAM)?;
-        Self::build(new_root()?, session).map_err(|error| broken(&error))
+        // Before they are opened: what changes meanwhile is noticed later.
+        let system = system_identities();
+        let frame = Frame::build(new_root()?, session).map_err(|error| broken(&error))?;
+        Ok(WaitingFrame { frame, system })
     }
 
     /// Adds what a policy grants, and makes it the root of this process.
@@ -127,13 +135,14 @@ impl Frame {
             return Err(ViewError::Broken(why));
         }
         let granted = Granted::open(policy).map_err(|error| broken(&error))?;
-        self.complete(policy, granted)
+        self.frame
+            .complete(policy, granted)
             .map_err(|error| broken(&error))
     }
+}
 
+impl Frame {
     fn build(root: Tree, session: &Path) -> io::Result<Self> {
-        // Before they are opened: what changes meanwhile is noticed later.
-        let system = system_identities();
         let sources = Sources::open()?;
         let session = open_real(session)?;
         let under = place_below(&session, Path::new("root"), Kind::Directory)?;
@@ -152,15 +161,11 @@ impl Frame {
             &options,
             MountAttrFlags::MOUNT_ATTR_NODEV,
         )?;
-        Ok(Frame {
-            view,
-            missing,
-            system,
-        })
+        Ok(Frame { view, missing })
     }
 
     fn complete(self, policy: &SandboxPolicy, sources: Granted) -> io::Result<Outcome> {
-        let Frame { view, missing, .. } = self;
+        let Frame { view, missing } = self;
         let mut pinned = BTreeSet::new();
         for (path, tree, flags) in sources.paths {
             // Before it is mounted: what is bound onto itself later would take it along twice.

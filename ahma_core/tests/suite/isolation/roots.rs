@@ -3,7 +3,7 @@
 use std::thread;
 
 use ahma_tests::Workspace;
-use ahma_tests::http::{Client, Request, root_of};
+use ahma_tests::http::{Client, Opened, Request, root_of};
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Isolated};
@@ -42,9 +42,12 @@ fn a_client_without_an_event_stream_is_asked_on_the_stream_of_its_call() {
     let client = isolated.process.stateless().begun_with_roots();
     client.notify("notifications/initialized", &json!({}));
     let arguments = json!({ "command": "pwd", "execution_mode": "sync" });
-    let mut call = client
-        .calling("sandboxed_shell", &arguments)
-        .open(client.address);
+    let call = client.calling("sandboxed_shell", &arguments);
+    runs_in_what_is_answered(&isolated, &client, call.open(client.address));
+}
+
+/// The client is asked on the stream of a call for `pwd`, which then runs in the project that it names.
+fn runs_in_what_is_answered(isolated: &Isolated, client: &Client, mut call: Opened) {
     let question = call.message("roots/list");
     let project = isolated.project("a");
     client.answer(
@@ -341,15 +344,6 @@ fn a_caller_who_cannot_be_asked_does_not_keep_others_from_it() {
         .header("accept", "application/json");
     let mut waiting = ahma_tests::http::Connection::to(client.address);
     waiting.write(&deaf.bytes(client.address));
-    let mut call = request.open(client.address);
-    let question = call.message("roots/list");
-    let project = isolated.project("a");
-    client.answer(
-        &question["id"],
-        &json!({ "roots": [{ "uri": root_of(&project) }] }),
-    );
-    let answer = call.rest().answer();
-    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.starts_with(project.to_str().unwrap()), "{answer}");
+    runs_in_what_is_answered(&isolated, &client, request.open(client.address));
     assert_eq!(waiting.status(), Some(200), "and it has its answer too");
 }

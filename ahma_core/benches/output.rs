@@ -18,7 +18,7 @@ use ahma_core::config::Narrowing;
 use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{OperationState, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
-use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory, become_host_if_asked};
+use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy, become_host_if_asked};
 
 const BYTES: u64 = 1_000_000_000;
 const ROUNDS: usize = 5;
@@ -38,7 +38,7 @@ async fn measure() {
     let root = base.path().canonicalize().unwrap();
     let scope = root.join("scope");
     std::fs::create_dir(&scope).unwrap();
-    let session = SessionDirectory::create(&root).unwrap();
+    let session = PrivateDir::create(&root).unwrap();
     let policy = SandboxPolicy::new(&scope, session.path());
     let sandbox = Sandbox::new(std::env::current_exe().unwrap()).unwrap();
     let hosts = Arc::new(HostKeeper::new(sandbox, policy));

@@ -11,7 +11,7 @@
 //! store is the only writer of operation state, and everyone else reads it or waits on it. What
 //! commands write is kept by [`output`]: counted, shown in part, readable in full.
 //!
-//! The [`guard`] names paths that commands must not write, and notices code that they leave for
+//! The [`tamper`] names paths that commands must not write, and notices code that they leave for
 //! programs outside.
 //!
 //! The [`registry`] holds the tools that are served now.
@@ -34,8 +34,6 @@ pub mod audit;
 #[cfg(feature = "server")]
 pub mod executor;
 #[cfg(feature = "server")]
-pub mod guard;
-#[cfg(feature = "server")]
 pub mod operation;
 #[cfg(feature = "server")]
 pub mod output;
@@ -47,5 +45,7 @@ pub mod registry;
 pub mod service;
 #[cfg(feature = "server")]
 pub mod stdio;
+#[cfg(feature = "server")]
+pub mod tamper;
 #[cfg(feature = "server")]
 mod watched;

@@ -100,6 +100,7 @@ mod tests {
         listener.local_addr().unwrap().port()
     }
 
+    /// Proves: D2.
     #[test]
     fn the_next_port_is_taken_when_one_is_not_free() {
         let one = bind(HERE, None).unwrap();
@@ -128,6 +129,7 @@ mod tests {
         assert!(said.contains("--http-port"), "{said}");
     }
 
+    /// Proves: H7.
     #[test]
     fn only_this_machine_is_served() {
         for host in ["0.0.0.0", "192.168.1.5", "::"] {

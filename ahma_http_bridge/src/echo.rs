@@ -83,6 +83,7 @@ mod tests {
         written.lock().unwrap().clone()
     }
 
+    /// Proves: H5.
     #[test]
     fn json_is_shown_in_lines_with_two_spaces() {
         assert_eq!(
@@ -91,6 +92,7 @@ mod tests {
         );
     }
 
+    /// Proves: H5.
     #[test]
     fn what_is_no_json_is_shown_as_it_is() {
         assert_eq!(
@@ -99,6 +101,7 @@ mod tests {
         );
     }
 
+    /// Proves: H5.
     #[test]
     fn each_direction_has_a_colour() {
         assert_eq!(

@@ -141,6 +141,7 @@ mod tests {
         guard().check(&Uri::from_static("/mcp"), &map).is_ok()
     }
 
+    /// Proves: H8.
     #[test]
     fn the_server_has_these_names_and_no_others() {
         for host in [
@@ -181,6 +182,7 @@ mod tests {
         assert!(!passes(&twice), "even when both are right");
     }
 
+    /// Proves: H8.
     #[test]
     fn web_pages_need_to_be_ours_or_allowed() {
         let from = |origin: &str| passes(&[("host", "localhost:4242"), ("origin", origin)]);
@@ -215,6 +217,7 @@ mod tests {
         ]));
     }
 
+    /// Proves: H8.
     #[test]
     fn a_request_for_another_server_is_not_passed_on() {
         let mut headers = HeaderMap::new();

@@ -14,9 +14,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ahma_sandbox::{
-    Launch, Sandbox, SandboxHost, SandboxPolicy, SessionDirectory, become_host_if_asked,
-};
+use ahma_sandbox::{Launch, PrivateDir, Sandbox, SandboxHost, SandboxPolicy, become_host_if_asked};
 use tokio::io::AsyncReadExt as _;
 
 mod kit;
@@ -40,7 +38,7 @@ async fn measure() {
     let base = tempfile::tempdir().unwrap();
     let scope = base.path().join("scope");
     std::fs::create_dir(&scope).unwrap();
-    let session = SessionDirectory::create(base.path()).unwrap();
+    let session = PrivateDir::create(base.path()).unwrap();
     let cells = SandboxPolicy::new(scope.canonicalize().unwrap(), session.path());
     let forking = SandboxPolicy {
         launch: Launch::Fork,

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{Sandbox, SandboxHost, SandboxPolicy, SessionDirectory, become_host_if_asked};
+use ahma_sandbox::{PrivateDir, Sandbox, SandboxHost, SandboxPolicy, become_host_if_asked};
 
 mod kit;
 
@@ -40,7 +40,7 @@ async fn measure() {
     let base = tempfile::tempdir().unwrap();
     let scope = base.path().join("scope");
     std::fs::create_dir(&scope).unwrap();
-    let session = SessionDirectory::create(base.path()).unwrap();
+    let session = PrivateDir::create(base.path()).unwrap();
     let policy = SandboxPolicy::new(scope.canonicalize().unwrap(), session.path());
     let sandbox = Sandbox::new(std::env::current_exe().unwrap()).unwrap();
 

@@ -1,7 +1,7 @@
 //! Runs one command confined to a directory:
-//! `confined [--no-network] [--fork] [--warm] [--spare] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
+//! `confined [--no-network] [--fork] [--warm] [--standby] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
 //! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has
-//! a shell execute it that waited for it, `--spare` a host that waited for its policy. `--only-spare` has such a host wait,
+//! a shell execute it that waited for it, `--standby` a host that waited for its policy. `--only-standby` has such a host wait,
 //! prints its process, and ends with its standard input.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
@@ -13,12 +13,12 @@ use std::ffi::OsString;
 use std::io::Write as _;
 
 use ahma_sandbox::{
-    CommandRequest, Groundwork, Input, Launch, Layer, Network, Sandbox, SandboxPolicy,
-    SessionDirectory, become_host_if_asked, command_environment,
+    CommandRequest, Input, Launch, Layer, Network, PrewarmSpec, PrivateDir, Sandbox, SandboxPolicy,
+    become_host_if_asked, command_environment,
 };
 use tokio::io::AsyncReadExt as _;
 
-const USAGE: &str = "usage: confined [--no-network] [--fork] [--warm] [--spare] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
+const USAGE: &str = "usage: confined [--no-network] [--fork] [--warm] [--standby] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]";
 
 fn main() -> Result<(), Box<dyn Error>> {
     become_host_if_asked();
@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    let session = SessionDirectory::create(&std::env::temp_dir())?;
+    let session = PrivateDir::create(&std::env::temp_dir())?;
     let mut policy = SandboxPolicy::new("", session.path());
     let mut beside = None;
-    let (mut warm, mut spare) = (false, None);
+    let (mut warm, mut standby) = (false, None);
     let mut arguments = std::env::args_os().skip(1);
     loop {
         let argument = arguments.next().ok_or(USAGE)?;
@@ -40,15 +40,15 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Some("--no-network") => policy.network = Network::Off,
             Some("--fork") => policy.launch = Launch::Fork,
             Some("--warm") => warm = true,
-            Some("--only-spare") => {
-                let own = SessionDirectory::create(&std::env::temp_dir())?;
+            Some("--only-standby") => {
+                let own = PrivateDir::create(&std::env::temp_dir())?;
                 let sandbox = Sandbox::new(std::env::current_exe()?)?;
-                let spare = wait_for_spare(&sandbox, &policy, &own).await?;
-                writeln!(std::io::stdout(), "{spare}")?;
+                let standby = wait_for_standby(&sandbox, &policy, &own).await?;
+                writeln!(std::io::stdout(), "{standby}")?;
                 std::io::stdin().read_line(&mut String::new())?;
                 return Ok(());
             }
-            Some("--spare") => spare = Some(SessionDirectory::create(&std::env::temp_dir())?),
+            Some("--standby") => standby = Some(PrivateDir::create(&std::env::temp_dir())?),
             Some("--processes") => {
                 let most = arguments.next().and_then(|most| most.into_string().ok());
                 policy.limits.processes = Some(most.ok_or(USAGE)?.parse()?);
@@ -63,13 +63,13 @@ async fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     let sandbox = Sandbox::new(std::env::current_exe()?)?;
-    let waiting = match &spare {
-        Some(own) => Some(wait_for_spare(&sandbox, &policy, own).await?),
+    let waiting = match &standby {
+        Some(own) => Some(wait_for_standby(&sandbox, &policy, own).await?),
         None => None,
     };
     let host = sandbox.start(&policy).await?;
     if waiting.is_some_and(|pid| pid != host.pid()) {
-        return Err("the spare did not become the host".into());
+        return Err("the standby did not become the host".into());
     }
     for layer in &host.report().layers {
         eprintln!("{layer:?}");
@@ -112,14 +112,14 @@ async fn run() -> Result<(), Box<dyn Error>> {
     clippy::disallowed_methods,
     reason = "nothing else goes on, and the kernel answers at once"
 )]
-async fn wait_for_spare(
+async fn wait_for_standby(
     sandbox: &Sandbox,
     policy: &SandboxPolicy,
-    own: &SessionDirectory,
+    own: &PrivateDir,
 ) -> Result<u32, Box<dyn Error>> {
-    sandbox.keep_spare(Groundwork {
+    sandbox.prestart(PrewarmSpec {
         network: policy.network,
-        session: own.path().to_owned(),
+        private_dir: own.path().to_owned(),
     });
     loop {
         for thread in std::fs::read_dir("/proc/self/task")? {

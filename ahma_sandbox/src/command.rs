@@ -48,7 +48,7 @@ impl Exit {
 
 /// Why a command has no exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfinished {
+pub enum NoExit {
     /// It did not run, not even partly: a step between the host and the command failed.
     #[error("the command was not started: {step}: {}", io::Error::from_raw_os_error(*errno))]
     NotStarted {

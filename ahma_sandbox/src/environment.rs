@@ -146,6 +146,7 @@ mod tests {
         command_environment(&policy, &server(variables), &also)
     }
 
+    /// Proves: S19.
     #[test]
     fn secrets_and_variables_that_load_code_do_not_pass() {
         let secrets = [
@@ -173,6 +174,7 @@ mod tests {
         assert_eq!(environment.get(OsStr::new("OTHER")), None);
     }
 
+    /// Proves: S48.
     #[test]
     fn certificates_pass_when_commands_can_read_them() {
         let environment = environment(
@@ -191,6 +193,7 @@ mod tests {
         assert_eq!((value("PIP_CERT"), value("CURL_CA_BUNDLE")), (None, None));
     }
 
+    /// Proves: S48.
     #[test]
     fn a_proxy_passes_without_a_password() {
         let environment = environment(

@@ -142,10 +142,10 @@ pub enum ScopeError {
     #[error("the scope would be the whole file system")]
     Root,
     /// The server's own private directories would be in reach of commands.
-    #[error("the private directory {session} would lie in {granted}, which commands can write")]
-    HoldsSession {
+    #[error("the private directory {private_dir} would lie in {granted}, which commands can write")]
+    HoldsPrivateDir {
         /// The private directory.
-        session: PathBuf,
+        private_dir: PathBuf,
         /// The scope, or a path granted for writing.
         granted: PathBuf,
     },
@@ -161,7 +161,7 @@ impl ScopeError {
             ScopeError::Unusable { .. } | ScopeError::NotADirectory(_) => {
                 "name an existing directory"
             }
-            ScopeError::HoldsSession { .. } => {
+            ScopeError::HoldsPrivateDir { .. } => {
                 "set TMPDIR to a directory outside of what commands can write"
             }
             ScopeError::Root | ScopeError::Home(_) => {

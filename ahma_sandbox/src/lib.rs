@@ -30,21 +30,21 @@ mod beneath;
 mod command;
 mod environment;
 mod error;
-mod groundwork;
 mod policy;
+mod prewarm;
+mod private_dir;
 mod probe;
 mod report;
 mod scope;
 mod seatbelt;
-mod session;
 mod system_paths;
 
+#[cfg(target_os = "linux")]
+mod accepted_commands;
 #[cfg(target_os = "linux")]
 mod client;
 #[cfg(target_os = "linux")]
 mod host;
-#[cfg(target_os = "linux")]
-mod ledger;
 #[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
@@ -64,10 +64,9 @@ pub use client::{
     RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe, give_memory_back,
     protect_this_process,
 };
-pub use command::{CommandRequest, Exit, Input, Unfinished};
+pub use command::{CommandRequest, Exit, Input, NoExit};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
-pub use groundwork::Groundwork;
 #[cfg(target_os = "linux")]
 pub use host::{HOST_ARGUMENT, become_host_if_asked};
 #[cfg(not(target_os = "linux"))]
@@ -76,11 +75,12 @@ pub use macos::{
     become_host_if_asked, enlarge_pipe, give_memory_back, protect_this_process,
 };
 pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
+pub use prewarm::PrewarmSpec;
+pub use private_dir::PrivateDir;
 pub use probe::probe;
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
-pub use session::SessionDirectory;
 pub use system_paths::is_system_path;
 #[cfg(all(fuzzing, target_os = "linux"))]
 pub use wire::fuzz as fuzz_wire;

@@ -18,12 +18,12 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
-use crate::command::{CommandRequest, Exit, Input, Unfinished};
+use crate::command::{CommandRequest, Exit, Input, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
-use crate::groundwork::Groundwork;
 use crate::policy::{Layer, SandboxPolicy};
+use crate::prewarm::PrewarmSpec;
 use crate::report::{LayerReport, SandboxReport};
-use crate::scope::{DirectoryIdentity, check_session};
+use crate::scope::{DirectoryIdentity, check_private_dir};
 use crate::seatbelt::{SeatbeltProfile, seatbelt_profile};
 
 /// The argument that makes a program a sandbox host on Linux.
@@ -66,11 +66,11 @@ impl Sandbox {
     }
 
     /// There is nothing to start beforehand.
-    pub fn keep_spare(&self, _groundwork: Groundwork) {}
+    pub fn prestart(&self, _groundwork: PrewarmSpec) {}
 
     /// There is none.
     #[expect(clippy::unused_async, reason = "it is waited for where there is one")]
-    pub async fn end_spares(&self) {}
+    pub async fn stop_prestart(&self) {}
 
     /// Tries the policy on a program that does nothing, then is ready for commands.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
@@ -83,7 +83,7 @@ impl Sandbox {
 
     async fn start_by_launcher(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
-        check_session(policy)?;
+        check_private_dir(policy)?;
         let confined = !policy.without.contains(&Layer::Seatbelt);
         let launcher = confined.then(|| (self.launcher.clone(), seatbelt_profile(policy)));
         if let Some((launcher, profile)) = &launcher {
@@ -213,8 +213,8 @@ impl SandboxHost {
 pub struct RunningCommand {
     group: Option<Pid>,
     output: Option<pipe::Receiver>,
-    exited: oneshot::Receiver<Result<Exit, Unfinished>>,
-    exit: Option<Result<Exit, Unfinished>>,
+    exited: oneshot::Receiver<Result<Exit, NoExit>>,
+    exit: Option<Result<Exit, NoExit>>,
 }
 
 impl RunningCommand {
@@ -231,11 +231,11 @@ impl RunningCommand {
                 }
                 tokio::spawn(async move {
                     let exit = child.wait().await;
-                    let _ = tell.send(exit.map(Exit::from).map_err(|_| Unfinished::HostGone));
+                    let _ = tell.send(exit.map(Exit::from).map_err(|_| NoExit::HostGone));
                 });
             }
             Err(error) => {
-                let _ = tell.send(Err(Unfinished::NotStarted {
+                let _ = tell.send(Err(NoExit::NotStarted {
                     step: LaunchStep::Execute,
                     errno: error.raw_os_error().unwrap_or_default(),
                 }));
@@ -255,13 +255,11 @@ impl RunningCommand {
     }
 
     /// Waits for the end of the main process. Processes it started may still run.
-    pub async fn exited(&mut self) -> Result<Exit, Unfinished> {
+    pub async fn exited(&mut self) -> Result<Exit, NoExit> {
         if let Some(exit) = self.exit {
             return exit;
         }
-        let exit = (&mut self.exited)
-            .await
-            .unwrap_or(Err(Unfinished::HostGone));
+        let exit = (&mut self.exited).await.unwrap_or(Err(NoExit::HostGone));
         self.exit = Some(exit);
         exit
     }
@@ -354,6 +352,7 @@ mod tests {
         text
     }
 
+    /// Proves: S12.
     #[tokio::test]
     async fn a_command_goes_through_the_launcher_with_the_profile() {
         let bench = Bench::new();
@@ -405,6 +404,7 @@ mod tests {
         );
     }
 
+    /// Proves: S12.
     #[tokio::test]
     async fn without_the_launcher_nothing_starts() {
         let bench = Bench::new();
@@ -417,6 +417,7 @@ mod tests {
         assert!(error.hint().contains("--no-sandbox"), "{}", error.hint());
     }
 
+    /// Proves: S12.
     #[tokio::test]
     async fn a_launcher_that_refuses_the_profile_starts_nothing() {
         let bench = Bench::new();

@@ -13,7 +13,7 @@ pub struct SandboxPolicy {
     /// The directory commands work in: they read, write and execute below it.
     pub scope: PathBuf,
     /// A private directory of this host, outside every scope, with `home` and `tmp` in it.
-    pub session: PathBuf,
+    pub private_dir: PathBuf,
     /// Further paths commands may read and execute.
     pub read: Vec<PathBuf>,
     /// Further paths commands may read, write and execute.
@@ -40,10 +40,10 @@ pub struct SandboxPolicy {
 
 impl SandboxPolicy {
     /// The usual policy for a scope: network, no further grants, every layer.
-    pub fn new(scope: impl Into<PathBuf>, session: impl Into<PathBuf>) -> Self {
+    pub fn new(scope: impl Into<PathBuf>, private_dir: impl Into<PathBuf>) -> Self {
         SandboxPolicy {
             scope: scope.into(),
-            session: session.into(),
+            private_dir: private_dir.into(),
             read: Vec::new(),
             write: Vec::new(),
             protect: Vec::new(),
@@ -59,7 +59,7 @@ impl SandboxPolicy {
 
     /// Where commands have their home directory.
     pub fn home(&self) -> PathBuf {
-        self.session.join("home")
+        self.private_dir.join("home")
     }
 
     /// What commands may write: granted paths, the scope, and private directories.
@@ -71,7 +71,7 @@ impl SandboxPolicy {
 
     /// Where commands put temporary files.
     pub fn temporary(&self) -> PathBuf {
-        self.session.join("tmp")
+        self.private_dir.join("tmp")
     }
 }
 

@@ -6,15 +6,15 @@ use std::path::Path;
 use crate::command::{CommandRequest, Exit, Input};
 use crate::error::StartError;
 use crate::policy::SandboxPolicy;
+use crate::private_dir::PrivateDir;
 use crate::report::SandboxReport;
-use crate::session::SessionDirectory;
-use crate::{Sandbox, Unfinished};
+use crate::{NoExit, Sandbox};
 
 /// Tries every layer for a scope of its own below `base`, and that a command can be started under
 /// them. Says what is enforced and which gaps remain; leaves nothing behind.
 pub async fn probe(sandbox: &Sandbox, base: &Path) -> Result<SandboxReport, StartError> {
-    let scope = SessionDirectory::create(base).map_err(StartError::Host)?;
-    let session = SessionDirectory::create(base).map_err(StartError::Host)?;
+    let scope = PrivateDir::create(base).map_err(StartError::Host)?;
+    let session = PrivateDir::create(base).map_err(StartError::Host)?;
     let policy = SandboxPolicy::new(scope.path(), session.path());
     let host = sandbox.start(&policy).await?;
     let request = CommandRequest {
@@ -28,7 +28,7 @@ pub async fn probe(sandbox: &Sandbox, base: &Path) -> Result<SandboxReport, Star
         .spawn(request)
         .await
         .map_err(|error| not_started(error.to_string()))?;
-    let exit: Result<Exit, Unfinished> = command.exited().await;
+    let exit: Result<Exit, NoExit> = command.exited().await;
     let exit = exit.map_err(|error| not_started(error.to_string()))?;
     match exit.code {
         Some(0) => Ok(host.report().clone()),

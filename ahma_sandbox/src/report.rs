@@ -74,6 +74,7 @@ impl LayerReport {
 mod tests {
     use super::*;
 
+    /// Proves: S35.
     #[test]
     fn what_is_lacking_is_what_the_other_enforces() {
         let report = |layers: &[(Layer, bool)]| SandboxReport {

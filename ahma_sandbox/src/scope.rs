@@ -44,14 +44,14 @@ pub fn checked_scope(
 
 /// Makes sure that commands cannot write to the private directories other than as they are meant to:
 /// what they could move or link there would be trusted by the next host.
-pub(crate) fn check_session(policy: &SandboxPolicy) -> Result<(), ScopeError> {
-    let session = policy.session.canonicalize();
-    let session = session.unwrap_or_else(|_| policy.session.clone());
+pub(crate) fn check_private_dir(policy: &SandboxPolicy) -> Result<(), ScopeError> {
+    let private_dir = policy.private_dir.canonicalize();
+    let private_dir = private_dir.unwrap_or_else(|_| policy.private_dir.clone());
     let mut granted = policy.write.iter().chain([&policy.scope]);
-    match granted.find(|granted| session.starts_with(granted)) {
+    match granted.find(|granted| private_dir.starts_with(granted)) {
         // An operator who grants everything has said so.
-        Some(granted) if granted.parent().is_some() => Err(ScopeError::HoldsSession {
-            session,
+        Some(granted) if granted.parent().is_some() => Err(ScopeError::HoldsPrivateDir {
+            private_dir,
             granted: granted.clone(),
         }),
         _ => Ok(()),
@@ -112,6 +112,7 @@ fn device_and_number(path: &Path) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
+    /// Proves: S27.
     #[test]
     fn the_root_and_the_home_directory_are_refused() {
         let base = tempfile::tempdir().unwrap();

@@ -99,6 +99,7 @@ mod tests {
         policy
     }
 
+    /// Proves: S13.
     #[test]
     fn every_statement_is_on_one_line_and_denial_comes_first() {
         let text = seatbelt_profile(&policy()).text;
@@ -135,6 +136,7 @@ mod tests {
         );
     }
 
+    /// Proves: S14.
     #[test]
     fn only_the_scope_and_private_directories_can_be_written() {
         let profile = seatbelt_profile(&policy());
@@ -170,6 +172,7 @@ mod tests {
         );
     }
 
+    /// Proves: S13.
     #[test]
     fn paths_are_parameters_and_real() {
         let profile = seatbelt_profile(&policy());

@@ -27,7 +27,7 @@ pub(crate) enum ToHost {
     /// The first message: the policy, as JSON.
     Policy(Vec<u8>),
     /// What can be done before the policy comes, as JSON.
-    Groundwork(Vec<u8>),
+    PrewarmSpec(Vec<u8>),
     /// Start a command. Standard input, output and up to [`FURTHER`] more come as descriptors.
     Run(RunRequest),
     /// Ask the processes of a command to end.
@@ -192,7 +192,7 @@ impl ToHost {
     pub(crate) fn encode(&self) -> Vec<u8> {
         match self {
             ToHost::Policy(json) => bare(POLICY, 0, 0).encode(json),
-            ToHost::Groundwork(json) => bare(GROUNDWORK, 0, 0).encode(json),
+            ToHost::PrewarmSpec(json) => bare(GROUNDWORK, 0, 0).encode(json),
             ToHost::Run(request) => request.encode(),
             ToHost::Terminate(id) => bare(TERMINATE, *id, 0).encode(&[]),
             ToHost::Kill(id) => bare(KILL, *id, 0).encode(&[]),
@@ -204,7 +204,7 @@ impl ToHost {
         let (header, body) = Header::decode(bytes)?;
         match header.kind {
             POLICY => Ok(ToHost::Policy(body.to_vec())),
-            GROUNDWORK => Ok(ToHost::Groundwork(body.to_vec())),
+            GROUNDWORK => Ok(ToHost::PrewarmSpec(body.to_vec())),
             RUN => RunRequest::decode(header, body).map(ToHost::Run),
             TERMINATE => empty(body).map(|()| ToHost::Terminate(header.id)),
             KILL => empty(body).map(|()| ToHost::Kill(header.id)),

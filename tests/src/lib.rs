@@ -12,6 +12,7 @@
 pub mod http;
 pub mod http_process;
 pub mod mcp;
+pub mod traceability;
 #[cfg(target_os = "linux")]
 pub mod weaken;
 

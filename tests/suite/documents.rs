@@ -137,6 +137,7 @@ fn the_first_tool_file_of_the_readme_has_at_most_ten_lines() {
     assert!(first.lines().count() <= 10, "{first}");
 }
 
+/// Proves: W2, W3, W4.
 #[test]
 fn the_service_and_the_project_are_told_apart() {
     for (document, sentences) in [
@@ -164,6 +165,7 @@ fn the_service_and_the_project_are_told_apart() {
     }
 }
 
+/// Proves: W1.
 #[test]
 fn the_entry_for_an_ide_is_called_ahama() {
     let readme = read("README.md");

@@ -1,43 +1,11 @@
-//! REQUIREMENTS.md: every requirement of the sources is there, and every proof exists.
+//! REQUIREMENTS.md: every requirement of the sources is there, and what is called tested names its tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 
 use ahma_tests::repository;
+use ahma_tests::traceability::{self, requirements};
 use regex::Regex;
-
-struct Requirement {
-    id: String,
-    sources: String,
-    /// Empty when the requirement is open.
-    proofs: Vec<String>,
-}
-
-fn requirements() -> Vec<Requirement> {
-    let text = fs::read_to_string(repository().join("REQUIREMENTS.md")).unwrap();
-    let line = Regex::new(r"^- \*\*([A-Z]+[0-9]+)\*\* (.+) \[([^\]]+)\] — (.+)$").unwrap();
-    let mut found = Vec::new();
-    for entry in text.lines().filter(|entry| entry.starts_with("- ")) {
-        let parts = line
-            .captures(entry)
-            .unwrap_or_else(|| panic!("not in the usual form: {entry}"));
-        let proof = &parts[4];
-        let proofs = if proof == "open" {
-            Vec::new()
-        } else {
-            proof
-                .split(", ")
-                .map(|name| name.trim_matches('`').to_owned())
-                .collect()
-        };
-        found.push(Requirement {
-            id: parts[1].to_owned(),
-            sources: parts[3].to_owned(),
-            proofs,
-        });
-    }
-    found
-}
 
 /// The numbers of the source documents, as they are cited.
 fn source_numbers() -> BTreeSet<String> {
@@ -150,30 +118,17 @@ fn every_requirement_of_the_sources_is_there() {
 }
 
 #[test]
-fn every_proof_is_a_test_that_exists() {
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
-    for requirement in requirements() {
-        for proof in requirement.proofs {
-            let (file, test) = proof.split_once("::").unwrap_or_else(|| panic!("{proof}"));
-            let text = files
-                .entry(file.to_owned())
-                .or_insert_with(|| fs::read_to_string(repository().join(file)).unwrap_or_default());
-            let heading = Regex::new(&format!(r"#\[(tokio::)?test\]\n[^}}]*?fn {test}\(")).unwrap();
-            assert!(
-                heading.is_match(text),
-                "{}: there is no test {proof}",
-                requirement.id
-            );
-        }
-    }
+fn every_claim_of_a_test_is_made_by_a_test() {
+    let faults = traceability::faults(&requirements(), &traceability::proofs());
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 #[test]
-fn every_requirement_has_a_number_of_its_own() {
-    let requirements = requirements();
-    let ids: BTreeSet<&str> = requirements
-        .iter()
-        .map(|requirement| requirement.id.as_str())
-        .collect();
-    assert_eq!(ids.len(), requirements.len());
+fn the_generated_document_is_current() {
+    let current = traceability::document(&requirements(), &traceability::proofs());
+    let committed = fs::read_to_string(repository().join(traceability::DOCUMENT)).unwrap();
+    assert!(
+        committed == current,
+        "run `cargo run -p ahma_tests --bin traceability`"
+    );
 }

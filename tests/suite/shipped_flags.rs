@@ -166,36 +166,43 @@ fn assert_flags_of_leaves_exist(leaves: impl Iterator<Item = LeafSpec>) {
     assert!(checked > 0, "no flag was checked");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_git_exist() {
     assert_flags_exist("git.json");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_cargo_exist() {
     assert_flags_exist("cargo.json");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_npm_exist() {
     assert_flags_exist("npm.json");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_python_exist() {
     assert_flags_exist("python.json");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_make_exist() {
     assert_flags_exist("make.json");
 }
 
+/// Proves: T30.
 #[test]
 fn flags_of_files_exist() {
     assert_flags_exist("files.json");
 }
 
+/// Proves: T30.
 #[test]
 #[ignore = "needs cargo-nextest and pytest, which not every developer has; CI installs them"]
 fn flags_of_add_ons_exist() {
@@ -204,12 +211,14 @@ fn flags_of_add_ons_exist() {
     }
 }
 
+/// Proves: T30.
 #[test]
 #[ignore = "needs ripgrep, which not every developer has; CI installs it"]
 fn flags_of_rg_exist() {
     assert_flags_exist("rg.json");
 }
 
+/// Proves: T30.
 #[test]
 #[ignore = "needs the GitHub CLI, which not every developer has; CI installs it"]
 fn flags_of_gh_exist() {

@@ -29,6 +29,7 @@ fn the_promised_tools_ship() {
     );
 }
 
+/// Proves: T31.
 #[test]
 fn what_changes_the_project_waits_and_what_takes_long_does_not() {
     for name in [
@@ -141,6 +142,7 @@ fn what_can_destroy_something_says_so() {
     }
 }
 
+/// Proves: T24.
 #[test]
 fn no_shipped_tool_knows_a_path_of_any_project() {
     for leaf in every_leaf() {

@@ -40,6 +40,7 @@ fn targets(package: &Value, kind: &str) -> Vec<String> {
         .collect()
 }
 
+/// Proves: B1, B2.
 #[test]
 fn the_crates_and_programs_are_where_they_belong() {
     let metadata = metadata();
@@ -59,6 +60,7 @@ fn the_crates_and_programs_are_where_they_belong() {
     }
 }
 
+/// Proves: S10.
 #[test]
 fn the_sandbox_uses_the_landlock_library() {
     let tree = cargo(&[
@@ -113,6 +115,7 @@ fn unsafe_code_is_in_the_sandbox_only() {
     );
 }
 
+/// Proves: B3.
 #[test]
 fn cargo_run_means_the_server() {
     let metadata = metadata();
@@ -120,6 +123,7 @@ fn cargo_run_means_the_server() {
     assert_eq!(default, &[package(&metadata, "ahma_core")["id"].clone()]);
 }
 
+/// Proves: B4.
 #[test]
 fn the_validator_and_the_generator_need_no_server_libraries() {
     for program in ["ahma_validate", "generate_tool_schema"] {
@@ -142,6 +146,7 @@ fn the_validator_and_the_generator_need_no_server_libraries() {
     }
 }
 
+/// Proves: B5.
 #[test]
 fn blocking_calls_and_processes_are_banned_by_lint() {
     let bans = read("clippy.toml");
@@ -157,6 +162,7 @@ fn blocking_calls_and_processes_are_banned_by_lint() {
     }
 }
 
+/// Proves: B9.
 #[test]
 fn test_files_are_named_after_behaviour() {
     let moods = [
@@ -190,6 +196,7 @@ fn test_files_are_named_after_behaviour() {
     assert!(seen > 30, "only {seen} files seen");
 }
 
+/// Proves: B10.
 #[test]
 fn ci_runs_the_commands_the_readme_gives() {
     let readme = read("README.md");
@@ -225,6 +232,7 @@ fn files_with(directory: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
+/// Proves: O4.
 #[test]
 fn one_part_tells_clients_about_operations() {
     let sending = files_with("ahma_core/src", &["send_notification(", "notify_progress("]);
@@ -235,6 +243,7 @@ fn one_part_tells_clients_about_operations() {
     assert_eq!(sending, expected);
 }
 
+/// Proves: B7.
 #[test]
 fn only_the_edge_knows_protocol_errors() {
     for file in files_with("ahma_core/src", &["ErrorData"]) {
@@ -251,6 +260,7 @@ fn only_the_edge_knows_protocol_errors() {
     }
 }
 
+/// Proves: P6.
 #[test]
 fn the_inspector_script_shows_the_log() {
     let script = read("ahma-inspector.sh");
@@ -274,6 +284,8 @@ fn the_inspector_script_shows_the_log() {
 }
 
 /// Every line that is logged is of the level that AGENTS.md gives its kind.
+///
+/// Proves: B8.
 #[test]
 fn the_log_levels_have_one_rule() {
     let agents = read("AGENTS.md");
@@ -284,6 +296,7 @@ fn the_log_levels_have_one_rule() {
     assert_eq!(logging, Vec::<String>::new());
 }
 
+/// Proves: P22.
 #[test]
 fn ci_drives_the_server_with_clients_of_others() {
     assert!(
@@ -315,6 +328,7 @@ fn ci_drives_the_server_with_clients_of_others() {
     assert!(script.contains("for era in legacy modern"));
 }
 
+/// Proves: P24.
 #[test]
 fn ci_runs_the_official_conformance_suite_for_both_revisions() {
     let lines = read(".ci/run");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ahma_sandbox::{Layer, SandboxPolicy, SandboxReport, SessionDirectory, command_environment};
+use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, SandboxReport, command_environment};
 
 use super::failure::Failure;
 use super::settings::Settings;
@@ -25,7 +25,7 @@ pub(super) struct Confinement {
     /// The shell of scripts.
     pub(super) shell: PathBuf,
     /// Removed with everything in it when this is dropped.
-    pub(super) session: SessionDirectory,
+    pub(super) session: PrivateDir,
 }
 
 impl Confinement {
@@ -33,7 +33,7 @@ impl Confinement {
     pub(super) async fn establish(settings: &Settings, common: &Common) -> Result<Self, Failure> {
         let environment = &common.environment;
         let begun = Instant::now();
-        let session = SessionDirectory::create(&common.private_base)?;
+        let session = PrivateDir::create(&common.private_base)?;
         let private = begun.elapsed();
         let mut policy = policy(settings, session.path());
         let mut writable = policy.write.clone();

@@ -336,6 +336,7 @@ mod tests {
         assert!(refused.to_string().contains("AHMA_HTTP_TOKEN"));
     }
 
+    /// Proves: P9.
     #[test]
     fn a_rate_of_zero_is_none() {
         let rate = |arguments: &[&str]| {

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::guard::git_config;
+use crate::tamper::git_config;
 
 /// What is taken over, by section and key.
 const TAKEN: [(&str, &str); 3] = [
@@ -121,6 +121,7 @@ mod tests {
         String::from_utf8(asked.stdout).unwrap()
     }
 
+    /// Proves: S44.
     #[test]
     fn name_and_address_are_taken_over_and_nothing_else() {
         let home = written(

@@ -141,6 +141,7 @@ mod tests {
         LogSettings::resolve(&args, &environment, writable)
     }
 
+    /// Proves: P7.
     #[test]
     fn how_much_is_logged_follows_flag_and_variable() {
         let filter =
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!(filter(&error, &[("RUST_LOG", "warn")]), "error");
     }
 
+    /// Proves: P20.
     #[test]
     fn logs_are_kept_where_commands_cannot_write() {
         let base = tempfile::tempdir().unwrap();

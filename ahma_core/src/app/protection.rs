@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::sources::{ToolArgs, ToolSources};
-use crate::guard::usually_protected;
+use crate::tamper::usually_protected;
 
 /// Paths in a scope, whichever it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

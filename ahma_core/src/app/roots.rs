@@ -191,6 +191,7 @@ mod tests {
         home.rules.scope(&[uri, "file:///etc".to_owned()])
     }
 
+    /// Proves: I7.
     #[test]
     fn a_directory_below_a_scope_root_is_taken() {
         let home = home();
@@ -207,6 +208,7 @@ mod tests {
         }
     }
 
+    /// Proves: I7.
     #[test]
     fn everything_else_is_refused_with_its_reason() {
         let home = home();

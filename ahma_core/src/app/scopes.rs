@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use ahma_http_bridge::{Asker, Prepare, SessionLife};
-use ahma_sandbox::Groundwork;
+use ahma_sandbox::PrewarmSpec;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -86,7 +86,7 @@ impl Scopes {
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
                 // If there is none, it starts while the client is asked for its roots.
-                self.keep_spare();
+                self.prestart();
                 AhmaService::with_own_scope(Arc::clone(&self.own), life, &self.open_scope())
             }
         }
@@ -126,17 +126,17 @@ impl Scopes {
             world.end_hosts().await;
             world.remove_private().await;
             // For the next one, while nobody waits.
-            scopes.keep_spare();
+            scopes.prestart();
         });
         Ok(state)
     }
 
     /// Has a host wait for the scope of the next session.
-    fn keep_spare(&self) {
+    fn prestart(&self) {
         let own = self.own.hosts.policy();
-        self.common.sandbox.keep_spare(Groundwork {
+        self.common.sandbox.prestart(PrewarmSpec {
             network: own.network,
-            session: own.session.clone(),
+            private_dir: own.private_dir.clone(),
         });
     }
 
@@ -183,8 +183,8 @@ impl Scopes {
         let operations = all.iter().map(|world| world.end_operations(STOPPING));
         futures_util::future::join_all(operations).await;
         let hosts = all.iter().map(|world| world.end_hosts());
-        let spare = timeout(LAST_THINGS, self.common.sandbox.end_spares());
-        let _ = tokio::join!(futures_util::future::join_all(hosts), spare);
+        let standby = timeout(LAST_THINGS, self.common.sandbox.stop_prestart());
+        let _ = tokio::join!(futures_util::future::join_all(hosts), standby);
         let removals = all.iter().map(|world| world.remove_private());
         let _ = timeout(LAST_THINGS, futures_util::future::join_all(removals)).await;
     }

@@ -338,6 +338,7 @@ mod tests {
         Settings::resolve(&args, &environment, directory)
     }
 
+    /// Proves: S5.
     #[test]
     fn a_flag_beats_a_variable_beats_the_working_directory() {
         let base = tempfile::tempdir().unwrap();
@@ -375,6 +376,7 @@ mod tests {
         assert!(resolved(&["--allow-wide-scope"], &variables, Path::new("/")).is_ok());
     }
 
+    /// Proves: S18.
     #[test]
     fn network_and_sandbox_follow_flag_and_variable() {
         let here = tempfile::tempdir().unwrap();

@@ -121,6 +121,7 @@ fn is_called(path: &Path, name: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Proves: T37.
     #[test]
     fn every_tool_file_of_the_repository_is_in_the_program() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools");

@@ -260,6 +260,7 @@ mod tests {
         assert_eq!(read(scope.path())["port"], 5);
     }
 
+    /// Proves: D3.
     #[test]
     fn no_link_is_followed() {
         let (scope, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -277,6 +278,7 @@ mod tests {
         assert_eq!(read(scope.path())["port"], 6);
     }
 
+    /// Proves: D3.
     #[test]
     fn what_git_should_not_see_is_ignored_only_where_the_directory_is_ours() {
         let scope = tempfile::tempdir().unwrap();

@@ -304,6 +304,7 @@ mod tests {
         );
     }
 
+    /// Proves: S38.
     #[test]
     fn a_home_directory_is_never_granted() {
         let home = home(&["bin/node", "secret"]);
@@ -356,6 +357,7 @@ mod tests {
         }
     }
 
+    /// Proves: S43.
     #[test]
     fn a_link_that_commands_could_have_made_is_not_followed_to_a_cache_or_a_toolchain() {
         let home = home(&[&CACHES[..], &[".ssh/http/id_rsa", "project/x"]].concat());
@@ -376,6 +378,7 @@ mod tests {
         }
     }
 
+    /// Proves: S43.
     #[test]
     fn a_variable_that_names_something_else_makes_it_no_cache() {
         let home = home(&[&CACHES[..], &[".ssh/id_rsa", "project/http/x"]].concat());

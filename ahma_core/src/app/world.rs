@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use ahma_http_bridge::{Direction, Echo};
-use ahma_sandbox::{Sandbox, SessionDirectory};
+use ahma_sandbox::{PrivateDir, Sandbox};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -63,7 +63,7 @@ impl Common {
         let private_base = private_base(settings, &environment)?;
         // What servers left behind that were killed is cleared away beside the work.
         let base = private_base.clone();
-        tokio::task::spawn_blocking(move || SessionDirectory::sweep(&base));
+        tokio::task::spawn_blocking(move || PrivateDir::sweep(&base));
         Ok(Common {
             sandbox: Sandbox::new(THIS_PROGRAM)?,
             private_base,
@@ -116,7 +116,7 @@ pub(super) enum Tools {
 pub(super) struct World {
     pub(super) state: Arc<ServiceState>,
     /// Its private directories.
-    private: Mutex<Option<SessionDirectory>>,
+    private: Mutex<Option<PrivateDir>>,
     reloading: Option<JoinHandle<()>>,
     _reload_asked: Option<Arc<Notify>>,
 }

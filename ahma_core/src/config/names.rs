@@ -128,6 +128,7 @@ pub(super) fn is_dangerous_variable(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Proves: T15.
     #[test]
     fn variables_that_load_code_are_dangerous() {
         for name in [

@@ -222,6 +222,7 @@ fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 mod tests {
     use super::*;
 
+    /// Proves: S41.
     #[test]
     fn narrowing_only_takes_away() {
         let mut policy = SandboxPolicy::new("/scope", "/session");

@@ -29,8 +29,8 @@ pub use self::quiet::{Answer, QuietCommands};
 pub use self::steps::{AnswerStep, Answered, SequencePlan, Skip, StepAction, StepPlan};
 use crate::audit::{AuditLog, Beginning};
 use crate::config::Narrowing;
-use crate::guard::PlantWatch;
 use crate::operation::{NewOperation, NotTaken, Operation, OperationStore};
+use crate::tamper::TamperWatch;
 
 /// A command that is ready to run.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ pub struct Executor {
     slots: Arc<Semaphore>,
     /// Those of all scopes of the server together.
     common_slots: Option<Arc<Semaphore>>,
-    watch: Arc<PlantWatch>,
+    watch: Arc<TamperWatch>,
     audit: Option<Arc<AuditLog>>,
     trouble: Option<ShowTrouble>,
 }
@@ -108,7 +108,7 @@ impl Executor {
     /// Runs at most `at_once` commands at the same time; others wait in the order they came.
     pub fn new(hosts: Arc<HostKeeper>, store: Arc<OperationStore>, at_once: usize) -> Self {
         let policy = hosts.policy();
-        let watch = Arc::new(PlantWatch::new(&policy.scope, &policy.protect));
+        let watch = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
         Executor {
             hosts,
             store,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::{Exit, RunningCommand, SandboxHost, SpawnError, StartError, Unfinished};
+use ahma_sandbox::{Exit, NoExit, RunningCommand, SandboxHost, SpawnError, StartError};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::files::WordsOnDisk;
 use super::{Audited, CommandPlan, HostKeeper, ShowTrouble, Work, steps};
-use crate::guard::PlantWatch;
 use crate::operation::{Ending, Operation, OperationState, OperationStore};
+use crate::tamper::TamperWatch;
 
 /// How many hosts may die before they start a command.
 const ATTEMPTS: u32 = 3;
@@ -40,7 +40,7 @@ pub(super) struct Run {
     pub(super) store: Arc<OperationStore>,
     pub(super) slots: Arc<Semaphore>,
     pub(super) common_slots: Option<Arc<Semaphore>>,
-    pub(super) watch: Arc<PlantWatch>,
+    pub(super) watch: Arc<TamperWatch>,
     pub(super) operation: Arc<Operation>,
     pub(super) audit: Option<Audited>,
     pub(super) trouble: Option<ShowTrouble>,
@@ -219,7 +219,7 @@ impl Driver<'_> {
         };
         self.drain().await;
         let is_gone = self.end_the_rest().await;
-        if (stop.is_none(), exit) == (true, Err(Unfinished::NeverStarted)) {
+        if (stop.is_none(), exit) == (true, Err(NoExit::NeverStarted)) {
             return None;
         }
         let mut ending = ending(exit, stop, self.plan.deadline);
@@ -230,14 +230,14 @@ impl Driver<'_> {
     }
 
     /// Kills the command, again if need be, and waits for its exit.
-    async fn kill(&mut self) -> Result<Exit, Unfinished> {
+    async fn kill(&mut self) -> Result<Exit, NoExit> {
         for _ in 0..KILLS {
             self.command.kill();
             if let Ok(exit) = timeout(KILL_PATIENCE, self.command.exited()).await {
                 return exit;
             }
         }
-        Err(Unfinished::HostGone)
+        Err(NoExit::HostGone)
     }
 
     /// Ends what the main process left behind; whether that worked.
@@ -288,7 +288,7 @@ impl Driver<'_> {
     }
 }
 
-fn ending(exit: Result<Exit, Unfinished>, stop: Option<Stop>, deadline: Duration) -> Ending {
+fn ending(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) -> Ending {
     let (exit_code, signal) = match exit {
         Ok(exit) => (exit.code, exit.signal),
         Err(_) => (None, None),
@@ -299,7 +299,7 @@ fn ending(exit: Result<Exit, Unfinished>, stop: Option<Stop>, deadline: Duration
             OperationState::TimedOut,
             Some(format!("stopped after {} seconds", deadline.as_secs_f64())),
         ),
-        (None, Err(Unfinished::HostGone)) => (
+        (None, Err(NoExit::HostGone)) => (
             OperationState::Lost,
             Some("the sandbox host died while the command ran".to_owned()),
         ),

@@ -43,7 +43,10 @@ fn explain_line(before: &str, policy: &SandboxPolicy) -> Option<String> {
         ));
     }
     let path = words().find(|word| word.starts_with('/'))?;
-    let mut granted = policy.write.iter().chain([&policy.scope, &policy.session]);
+    let mut granted = policy
+        .write
+        .iter()
+        .chain([&policy.scope, &policy.private_dir]);
     let is_outside = !granted.any(|root| Path::new(path).starts_with(root));
     is_outside.then(|| {
         format!(
@@ -93,6 +96,7 @@ mod tests {
         );
     }
 
+    /// Proves: P15.
     #[test]
     fn the_path_next_to_the_complaint_is_the_one() {
         let line = "/bin/bash: line 1: /srv/x: Read-only file system";
@@ -108,6 +112,7 @@ mod tests {
         );
     }
 
+    /// Proves: P15.
     #[test]
     fn a_protected_path_is_explained_as_such() {
         for line in [

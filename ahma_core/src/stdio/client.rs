@@ -103,6 +103,7 @@ mod tests {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// Proves: H15.
     #[tokio::test]
     async fn a_panic_is_answered_with_an_error_and_the_conversation_goes_on() {
         let (mut input, theirs) = tokio::io::duplex(1 << 16);

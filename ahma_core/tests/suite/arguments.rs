@@ -61,6 +61,7 @@ fn a_value_can_be_the_standard_input() {
     assert_eq!(patch.delivery, Delivery::Stdin);
 }
 
+/// Proves: T8.
 #[test]
 fn types_limits_and_formats_are_kept() {
     let level = option(
@@ -116,6 +117,7 @@ fn positionals_follow_the_options_unless_the_file_says_otherwise() {
     }
 }
 
+/// Proves: T36.
 #[test]
 fn dashes_can_stand_before_all_positionals_or_before_one() {
     let leaf = leaves_of(&json!({

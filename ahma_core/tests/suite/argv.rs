@@ -109,6 +109,7 @@ fn each_kind_of_argument_takes_its_form() {
     }
 }
 
+/// Proves: T17.
 #[test]
 fn meta_parameters_are_never_passed_on() {
     let call = json!({
@@ -209,6 +210,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever a value holds, it stays one word in its place, or the call is refused.
+    ///
+    /// Proves: T35.
     #[test]
     fn a_value_is_never_more_than_one_word(text in "\\PC{0,40}|[-;$`\"'|&<>(){} \n\t*?!~]{1,20}") {
         let leaf = git_commit();

@@ -8,7 +8,7 @@ use ahma_core::config::Narrowing;
 use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
 use ahma_core::operation::{Operation, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
-use ahma_sandbox::{Input, Sandbox, SandboxPolicy, SessionDirectory};
+use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy};
 use ahma_tests::processes_marked;
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ pub(crate) struct Bench {
     pub(crate) executor: Executor,
     pub(crate) hosts: Arc<HostKeeper>,
     pub(crate) scope: std::path::PathBuf,
-    _session: SessionDirectory,
+    _session: PrivateDir,
     _base: TempDir,
 }
 
@@ -32,7 +32,7 @@ impl Bench {
         let root = base.path().canonicalize().unwrap();
         let scope = root.join("scope");
         fs::create_dir(&scope).unwrap();
-        let session = SessionDirectory::create(&root).unwrap();
+        let session = PrivateDir::create(&root).unwrap();
         let mut policy = SandboxPolicy::new(&scope, session.path());
         change(&mut policy);
         let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));

@@ -36,6 +36,7 @@ fn messages(arguments: &serde_json::Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
+/// Proves: T33.
 #[test]
 fn a_correct_call_has_no_fault() {
     let call = json!({
@@ -45,6 +46,7 @@ fn a_correct_call_has_no_fault() {
     assert_eq!(faults(&call), Vec::<String>::new());
 }
 
+/// Proves: T8.
 #[test]
 fn each_wrong_argument_is_named_with_what_was_expected() {
     for (call, expected) in [
@@ -125,6 +127,7 @@ fn a_missing_required_argument_is_explained_by_its_description() {
     assert_eq!(faults[0].hint.as_deref(), Some("What to do."));
 }
 
+/// Proves: T38.
 #[test]
 fn a_required_array_needs_an_element() {
     let leaf = leaves_of(&json!({
@@ -138,6 +141,7 @@ fn a_required_array_needs_an_element() {
     assert_eq!(faults[0].message, "at least one element is required");
 }
 
+/// Proves: T35.
 #[test]
 fn a_value_that_could_be_read_as_a_flag_is_refused() {
     let leaf = leaves_of(&json!({
@@ -174,6 +178,7 @@ fn a_value_that_could_be_read_as_a_flag_is_refused() {
     );
 }
 
+/// Proves: T36.
 #[test]
 fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
     let leaf = leaves_of(&json!({
@@ -203,6 +208,7 @@ fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
     );
 }
 
+/// Proves: T38.
 #[test]
 fn an_empty_array_counts_as_not_given() {
     let leaf = leaves_of(&json!({

@@ -20,6 +20,7 @@ async fn ended_as(operation: &Arc<Operation>) -> OperationState {
     state
 }
 
+/// Proves: O15.
 #[tokio::test]
 async fn before_it_runs_it_never_runs() {
     let bench = Bench::new(1);
@@ -33,6 +34,7 @@ async fn before_it_runs_it_never_runs() {
     assert_eq!(text(&*bench.run("ls").await), "up\n");
 }
 
+/// Proves: O15.
 #[tokio::test]
 async fn at_every_moment_of_its_start_and_end_it_ends_once() {
     let bench = Bench::new(4);
@@ -89,6 +91,7 @@ async fn many_at_once_all_end() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O15.
 #[tokio::test]
 async fn while_its_host_dies_it_ends() {
     let bench = Bench::new(4);

@@ -16,6 +16,7 @@ fn words(leaf: &LeafSpec) -> String {
     }
 }
 
+/// Proves: T1, T10.
 #[test]
 fn nested_subcommands_become_words_and_parts_of_the_name() {
     let leaves = leaves_of(&json!({
@@ -45,6 +46,7 @@ fn nested_subcommands_become_words_and_parts_of_the_name() {
     );
 }
 
+/// Proves: T32.
 #[test]
 fn a_command_of_its_own_begins_the_line_anew() {
     let leaves = leaves_of(&json!({
@@ -58,6 +60,7 @@ fn a_command_of_its_own_begins_the_line_anew() {
     assert_eq!(words(&leaf(&leaves, "files_list")), "ls -x list");
 }
 
+/// Proves: T11.
 #[test]
 fn subcommands_nest_as_deep_as_a_name_can_be() {
     let deepest = 31;

@@ -8,6 +8,7 @@ use crate::{leaf, leaves_of};
 const NOTE: &str = "Runs in the background: a call answers at once with an operation id, the result \
                     comes later, and other work can go on meanwhile.";
 
+/// Proves: O6.
 #[test]
 fn only_leaves_that_run_in_the_background_say_so() {
     let leaves = leaves_of(&json!({

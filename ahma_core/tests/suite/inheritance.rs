@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::{leaf, leaves_of, load_texts};
 
+/// Proves: T14.
 #[test]
 fn synchronous_is_inherited_and_overridden_at_every_level() {
     let leaves = leaves_of(&json!({
@@ -43,6 +44,7 @@ fn without_any_setting_a_leaf_is_asynchronous_enabled_and_not_narrowed() {
     assert_eq!(leaves[0].annotations, Annotations::default());
 }
 
+/// Proves: T9.
 #[test]
 fn a_disabled_tool_offers_only_what_a_deeper_level_enables_again() {
     let tool = json!({
@@ -59,6 +61,7 @@ fn a_disabled_tool_offers_only_what_a_deeper_level_enables_again() {
     assert_eq!(listed, ["t_on"]);
 }
 
+/// Proves: T14.
 #[test]
 fn timeouts_and_narrowing_are_inherited_field_by_field() {
     let leaves = leaves_of(&json!({
@@ -97,6 +100,7 @@ fn timeouts_and_narrowing_are_inherited_field_by_field() {
     );
 }
 
+/// Proves: T14.
 #[test]
 fn variables_are_merged_and_the_deeper_value_wins() {
     let leaves = leaves_of(&json!({
@@ -111,6 +115,7 @@ fn variables_are_merged_and_the_deeper_value_wins() {
     assert_eq!(env, ["A=1", "B=2", "C=2"]);
 }
 
+/// Proves: T14.
 #[test]
 fn availability_and_conditions_are_inherited_whole() {
     let leaves = leaves_of(&json!({
@@ -148,6 +153,7 @@ fn availability_and_conditions_are_inherited_whole() {
     assert_eq!(nextest.only_if, ["a", "b"]);
 }
 
+/// Proves: T25.
 #[test]
 fn an_availability_line_is_split_as_a_shell_would() {
     let check = |line: &str| {
@@ -170,6 +176,7 @@ fn an_availability_line_is_split_as_a_shell_would() {
     );
 }
 
+/// Proves: T14.
 #[test]
 fn annotations_are_inherited_one_by_one() {
     let leaves = leaves_of(&json!({

@@ -25,6 +25,7 @@ fn demo() -> Value {
     Value::Object(std::sync::Arc::unwrap_or_clone(leaf.input_schema))
 }
 
+/// Proves: T16.
 #[test]
 fn the_schema_states_every_argument_and_every_meta_parameter() {
     let mut schema = demo();
@@ -58,6 +59,7 @@ fn the_schema_states_every_argument_and_every_meta_parameter() {
     );
 }
 
+/// Proves: T28.
 #[test]
 fn the_schema_is_valid_and_refuses_what_it_does_not_name() {
     let schema = demo();

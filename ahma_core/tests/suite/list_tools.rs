@@ -36,6 +36,7 @@ fn the_built_in_tools_are_listed_too() {
     assert!(tools.iter().all(|tool| tool["name"] != "sandboxed_shell"));
 }
 
+/// Proves: P12.
 #[test]
 fn help_shows_an_example_and_version_that_of_the_package() {
     let workspace = Workspace::new();
@@ -53,6 +54,7 @@ fn help_shows_an_example_and_version_that_of_the_package() {
     );
 }
 
+/// Proves: P2, T1, T3.
 #[test]
 fn every_tool_is_listed_with_its_description_parameters_and_source() {
     let workspace = Workspace::new();
@@ -109,6 +111,7 @@ fn tools_selects_files_by_name() {
     assert_eq!(first_parts, ["make", "rg"]);
 }
 
+/// Proves: P21, T37.
 #[test]
 fn without_a_tools_directory_the_tools_of_the_program_are_listed() {
     let finished = Workspace::new().run(AHMA_MCP, &["--mode", "list-tools"]);
@@ -119,6 +122,7 @@ fn without_a_tools_directory_the_tools_of_the_program_are_listed() {
     assert!(source.starts_with("(built in)/"), "{source}");
 }
 
+/// Proves: D4.
 #[test]
 fn the_mode_can_be_called_transport() {
     let workspace = Workspace::new();
@@ -128,6 +132,7 @@ fn the_mode_can_be_called_transport() {
     assert_eq!(mode, transport);
 }
 
+/// Proves: P21.
 #[test]
 fn the_tools_directory_comes_from_the_flag_before_the_variable() {
     let workspace = Workspace::new();
@@ -178,6 +183,7 @@ fn a_tool_file_that_does_not_exist_is_bad_usage() {
     );
 }
 
+/// Proves: T34.
 #[test]
 fn a_tool_for_another_kind_of_project_is_not_listed() {
     let workspace = Workspace::new();

@@ -10,6 +10,7 @@ fn tool(name: &str) -> String {
     format!(r#"{{ "name": "{name}", "description": "D.", "command": "{name}" }}"#)
 }
 
+/// Proves: T2.
 #[test]
 fn json_files_of_the_directory_itself_are_read_in_sorted_order() {
     let workspace = Workspace::new();
@@ -28,6 +29,7 @@ fn json_files_of_the_directory_itself_are_read_in_sorted_order() {
     assert!(catalog.rejected.is_empty());
 }
 
+/// Proves: T6.
 #[test]
 fn a_bad_file_is_rejected_alone() {
     let catalog = load_texts(&[("a", tool("a")), ("b", "{".to_owned()), ("c", tool("c"))]);

@@ -45,6 +45,7 @@ async fn succeeds(bench: &Bench, narrowing: Narrowing, script: &str) -> bool {
     operation.state() == OperationState::Completed
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn a_tool_without_network_has_none_and_others_keep_theirs() {
     let bench = Bench::new(4);
@@ -60,6 +61,7 @@ async fn a_tool_without_network_has_none_and_others_keep_theirs() {
     assert!(succeeds(&bench, Narrowing::default(), &connect).await);
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn a_tool_that_does_not_write_cannot() {
     let bench = Bench::new(4);
@@ -73,6 +75,7 @@ async fn a_tool_that_does_not_write_cannot() {
     assert!(succeeds(&bench, Narrowing::default(), "echo x > new && rm file").await);
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn a_tool_gets_no_more_memory_and_processes_than_it_says() {
     let bench = Bench::new(4);
@@ -90,6 +93,7 @@ async fn a_tool_gets_no_more_memory_and_processes_than_it_says() {
     assert!(succeeds(&bench, Narrowing::default(), &fork).await);
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn output_beyond_a_tools_limit_is_counted_and_dropped() {
     let bench = Bench::new(4);
@@ -111,6 +115,7 @@ async fn output_beyond_a_tools_limit_is_counted_and_dropped() {
     assert!(page.lost_before, "{page:?}");
 }
 
+/// Proves: S42.
 #[tokio::test]
 async fn tools_that_give_up_the_same_share_a_host_and_only_some_are_kept() {
     let bench = Bench::new(4);
@@ -131,6 +136,7 @@ async fn tools_that_give_up_the_same_share_a_host_and_only_some_are_kept() {
     assert_ne!(of(offline).await, first, "it was not used for longest");
 }
 
+/// Proves: S42.
 #[tokio::test]
 async fn what_cannot_be_taken_away_is_said_in_the_result() {
     let bench = Bench::with(4, |policy| {

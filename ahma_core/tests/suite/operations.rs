@@ -12,6 +12,7 @@ use ahma_sandbox::Input;
 
 use crate::bench::{Bench, marked, patiently, text, until_exists};
 
+/// Proves: S2.
 #[tokio::test]
 async fn a_command_completes_with_its_output_and_record() {
     let bench = Bench::new(4);
@@ -76,6 +77,7 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
     );
 }
 
+/// Proves: O10.
 #[tokio::test]
 async fn cancelling_ends_the_whole_tree_before_it_answers() {
     let bench = Bench::new(4);
@@ -111,6 +113,7 @@ async fn a_command_that_ignores_the_polite_signal_is_killed() {
     );
 }
 
+/// Proves: O9.
 #[tokio::test]
 async fn the_deadline_ends_a_command_and_keeps_its_output() {
     let bench = Bench::new(4);
@@ -129,6 +132,7 @@ async fn the_deadline_ends_a_command_and_keeps_its_output() {
     assert!(!text(&operation).contains("after"));
 }
 
+/// Proves: O10.
 #[tokio::test]
 async fn a_background_process_does_not_keep_an_operation_open() {
     let bench = Bench::new(4);
@@ -146,6 +150,7 @@ async fn a_background_process_that_never_stops_writing_is_not_waited_for() {
     assert_eq!(operation.state(), OperationState::Completed);
 }
 
+/// Proves: O11.
 #[tokio::test]
 async fn commands_beyond_the_limit_wait_and_can_be_cancelled_there() {
     let bench = Bench::new(1);
@@ -172,6 +177,7 @@ async fn commands_beyond_the_limit_wait_and_can_be_cancelled_there() {
     assert_eq!(text(&second), "second\n");
 }
 
+/// Proves: O14.
 #[tokio::test]
 async fn a_dead_host_loses_only_what_ran_in_it() {
     let bench = Bench::new(4);
@@ -189,6 +195,7 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
     assert_eq!(text(&*bench.run("echo again").await), "again\n");
 }
 
+/// Proves: O14.
 #[tokio::test]
 async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
     let bench = Bench::new(4);
@@ -215,6 +222,7 @@ async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
     );
 }
 
+/// Proves: O15.
 #[test]
 fn an_operation_nobody_looks_after_any_more_has_ended() {
     let runtime = || tokio::runtime::Runtime::new().unwrap();
@@ -230,6 +238,7 @@ fn an_operation_nobody_looks_after_any_more_has_ended() {
     assert_eq!(ending.state, OperationState::Lost);
 }
 
+/// Proves: O13.
 #[tokio::test]
 async fn a_flood_is_counted_exactly_and_can_be_read() {
     let bench = Bench::new(4);
@@ -271,6 +280,7 @@ async fn shutting_down_ends_everything() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O18.
 #[tokio::test]
 async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it() {
     let bench = Bench::new(4);

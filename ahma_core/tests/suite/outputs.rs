@@ -21,6 +21,7 @@ async fn filled(directory: &TempDir, limit: u64, bytes: &[u8]) -> Output {
     output
 }
 
+/// Proves: O13.
 #[tokio::test]
 async fn a_large_output_can_be_read_back_page_by_page() {
     let directory = TempDir::new().unwrap();
@@ -68,6 +69,7 @@ async fn nothing_is_left_on_disk() {
     );
 }
 
+/// Proves: O11.
 #[tokio::test]
 async fn beyond_the_limit_the_end_stays_readable_and_the_middle_is_named_lost() {
     let directory = TempDir::new().unwrap();
@@ -99,6 +101,7 @@ async fn beyond_the_limit_the_end_stays_readable_and_the_middle_is_named_lost() 
     assert_eq!(tail.text.as_bytes(), &bytes[bytes.len() - 1000..]);
 }
 
+/// Proves: O13.
 #[tokio::test]
 async fn lines_are_found_with_their_numbers_and_offsets() {
     let directory = TempDir::new().unwrap();
@@ -190,6 +193,7 @@ async fn page_at(output: &Output, offset: u64) -> (u64, bool, String) {
     (page.offset, page.lost_before, page.text)
 }
 
+/// Proves: O12.
 #[tokio::test]
 async fn when_the_disk_is_used_up_the_oldest_finished_output_gives_way() {
     let directory = TempDir::new().unwrap();
@@ -225,6 +229,7 @@ async fn when_the_disk_is_used_up_the_oldest_finished_output_gives_way() {
     assert_eq!(budget.used(), 0);
 }
 
+/// Proves: O12.
 #[tokio::test]
 async fn what_is_still_being_written_never_gives_way() {
     let directory = TempDir::new().unwrap();

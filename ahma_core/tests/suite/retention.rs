@@ -69,6 +69,7 @@ async fn everyone_who_waits_learns_of_the_end() {
     }
 }
 
+/// Proves: O11.
 #[tokio::test]
 async fn only_so_many_unfinished_operations_are_taken() {
     let store = store(10, 3);
@@ -119,6 +120,7 @@ async fn ended_operations_are_forgotten_after_an_hour() {
     assert!(store.get(operation.id().as_str()).is_none());
 }
 
+/// Proves: O11.
 #[tokio::test]
 async fn a_hundred_thousand_operations_leave_only_those_remembered() {
     let store = store(1_000, 10);

@@ -115,6 +115,7 @@ fn mutated_fixtures() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// Proves: T29.
     #[test]
     fn arbitrary_bytes_are_judged(bytes in vec(any::<u8>(), 0..200)) {
         assert_judged(&bytes);
@@ -159,6 +160,7 @@ proptest! {
         }
     }
 
+    /// Proves: T29.
     #[test]
     fn mutated_files_are_judged(bytes in mutated_fixtures()) {
         assert_judged(&bytes);

@@ -136,6 +136,7 @@ fn schema_accepts(validator: &Validator, path: &PathBuf) -> Option<bool> {
     Some(validator.is_valid(&document))
 }
 
+/// Proves: T27.
 #[test]
 fn both_accept_every_good_fixture_and_every_shipped_tool() {
     let validator = validator();
@@ -150,6 +151,7 @@ fn both_accept_every_good_fixture_and_every_shipped_tool() {
     }
 }
 
+/// Proves: T27.
 #[test]
 fn both_reject_every_broken_fixture_but_those_left_to_the_loader() {
     let validator = validator();
@@ -169,6 +171,7 @@ fn both_reject_every_broken_fixture_but_those_left_to_the_loader() {
     assert_eq!(accepted_by_schema, expected);
 }
 
+/// Proves: T27.
 #[test]
 fn every_field_of_the_schema_is_described() {
     let schema = tool_file_schema();

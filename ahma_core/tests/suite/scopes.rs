@@ -7,6 +7,7 @@ use ahma_core::operation::OperationState;
 
 use crate::bench::{Bench, patiently, text, until_exists};
 
+/// Proves: S32.
 #[tokio::test]
 async fn a_scope_that_is_deleted_and_made_again_works_again() {
     let bench = Bench::new(4);
@@ -24,6 +25,7 @@ async fn a_scope_that_is_deleted_and_made_again_works_again() {
     assert_eq!(fs::read_to_string(bench.scope.join("f")).unwrap(), "2\n");
 }
 
+/// Proves: S32.
 #[tokio::test]
 async fn what_runs_in_a_scope_that_is_replaced_goes_on_there() {
     let bench = Bench::new(4);
@@ -44,6 +46,7 @@ async fn what_runs_in_a_scope_that_is_replaced_goes_on_there() {
     );
 }
 
+/// Proves: S32.
 #[tokio::test]
 async fn a_scope_that_became_a_link_is_not_followed() {
     let bench = Bench::new(4);

@@ -88,6 +88,7 @@ fn a_client_can_be_told_where_to_come_back_to_before_anything_is_sent() {
     assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-0"]);
 }
 
+/// Proves: H11.
 #[test]
 fn what_nobody_reads_is_bounded_and_the_answer_is_kept() {
     let outbox = Arc::new(Outbox::new(1));
@@ -119,6 +120,7 @@ fn what_can_be_asked_for_again_is_not_kept_when_it_was_read_to_its_end() {
     }
 }
 
+/// Proves: H11.
 #[test]
 fn long_news_that_nobody_reads_are_bounded_in_letters() {
     let outbox = Arc::new(Outbox::new(1));

@@ -403,6 +403,7 @@ mod tests {
         ClientJsonRpcMessage::request(request, RequestId::Number(id))
     }
 
+    /// Proves: H12.
     #[test]
     fn a_request_that_is_given_up_before_there_is_room_for_it_is_not_in_work() {
         let (session, mut messages) = Session::new("s".into(), None);

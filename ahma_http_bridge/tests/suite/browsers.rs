@@ -12,6 +12,7 @@ fn allowing(origin: &str) -> Served {
     })
 }
 
+/// Proves: H8.
 #[test]
 fn a_name_that_leads_here_is_foreign_still() {
     let served = Served::new();
@@ -49,6 +50,7 @@ fn a_name_that_leads_here_is_foreign_still() {
     assert_eq!(elsewhere.send(served.address).status, 403);
 }
 
+/// Proves: H8.
 #[test]
 fn pages_of_other_origins_are_refused_everywhere() {
     let served = allowing("https://app.example");
@@ -86,6 +88,7 @@ fn pages_of_other_origins_are_refused_everywhere() {
     assert_eq!(from("https://evil.example", twice), 403);
 }
 
+/// Proves: H8.
 #[test]
 fn browsers_are_told_that_an_allowed_origin_may_call() {
     let served = allowing("https://app.example");
@@ -115,6 +118,7 @@ fn browsers_are_told_that_an_allowed_origin_may_call() {
     assert!(seen.contains("mcp-session-id"), "{seen}");
 }
 
+/// Proves: H8.
 #[test]
 fn without_allowed_origins_browsers_are_told_nothing() {
     let served = Served::new();

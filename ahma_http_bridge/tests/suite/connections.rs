@@ -24,6 +24,7 @@ fn one_connection_serves_many_requests() {
     }
 }
 
+/// Proves: H11.
 #[test]
 fn more_connections_than_there_may_be_are_refused_and_room_comes_back() {
     let served = Served::limited(Limits {
@@ -46,6 +47,7 @@ fn more_connections_than_there_may_be_are_refused_and_room_comes_back() {
     until(|| Connection::to(served.address).status_of(&health) == Some(200));
 }
 
+/// Proves: H11.
 #[test]
 fn a_connection_that_says_nothing_or_only_half_is_closed() {
     let served = Served::limited(Limits {
@@ -65,6 +67,7 @@ fn a_connection_that_says_nothing_or_only_half_is_closed() {
     until(|| Connection::to(served.address).status_of(&again) == Some(200));
 }
 
+/// Proves: H11.
 #[test]
 fn an_answer_that_nobody_reads_does_not_hold_its_connection_for_ever() {
     let served = Served::limited(Limits {

@@ -14,6 +14,7 @@ fn hold(client: &Client, id: &Value, name: &str) -> thread::JoinHandle<Value> {
     thread::spawn(move || request.send(address).answer())
 }
 
+/// Proves: H2.
 #[test]
 fn equal_ids_of_one_session_do_not_cross() {
     let served = Served::new();
@@ -41,6 +42,7 @@ fn equal_ids_of_one_session_do_not_cross() {
     }
 }
 
+/// Proves: H2.
 #[test]
 fn equal_ids_of_many_sessions_and_of_none_do_not_cross() {
     let served = Served::new();
@@ -63,6 +65,7 @@ fn equal_ids_of_many_sessions_and_of_none_do_not_cross() {
     }
 }
 
+/// Proves: H2.
 #[test]
 fn equal_tokens_of_one_session_reach_each_their_own_caller() {
     let served = Served::new();
@@ -88,6 +91,7 @@ fn equal_tokens_of_one_session_reach_each_their_own_caller() {
     assert_eq!(other.len(), 1, "nothing of the other call: {other:?}");
 }
 
+/// Proves: H2.
 #[test]
 fn a_cancelled_id_cancels_what_has_it_and_nothing_else() {
     let served = Served::new();
@@ -110,6 +114,7 @@ fn a_cancelled_id_cancels_what_has_it_and_nothing_else() {
     assert!(!served.seen.has("cancelled other"));
 }
 
+/// Proves: H2.
 #[test]
 fn of_equal_ids_the_newest_is_cancelled() {
     let served = Served::new();
@@ -148,6 +153,7 @@ fn a_caller_of_one_document_is_told_that_its_request_was_cancelled() {
     assert!(reply.why().contains("cancelled"), "{reply:?}");
 }
 
+/// Proves: H2.
 #[test]
 fn many_equal_tokens_keep_the_name_that_their_client_gave_them() {
     let served = Served::new();

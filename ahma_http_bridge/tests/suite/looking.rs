@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{SECRET, Served};
 
+/// Proves: H6.
 #[test]
 fn health_needs_no_token_and_tells_nothing_secret() {
     let served = Served::with_token();
@@ -41,6 +42,7 @@ fn a_server_can_prove_that_it_knows_the_token_without_telling_it() {
     );
 }
 
+/// Proves: H6.
 #[test]
 fn lists_can_be_looked_at() {
     let served = Served::with_token();
@@ -52,6 +54,7 @@ fn lists_can_be_looked_at() {
     }
 }
 
+/// Proves: P11.
 #[test]
 fn every_answer_has_a_name_that_no_caller_chooses() {
     let served = Served::new();
@@ -65,6 +68,7 @@ fn every_answer_has_a_name_that_no_caller_chooses() {
     assert!(!names.contains(&"mine".to_owned()));
 }
 
+/// Proves: H5.
 #[test]
 fn messages_are_shown_in_both_directions_and_the_token_is_not() {
     let shown = Arc::new(Mutex::new(String::new()));

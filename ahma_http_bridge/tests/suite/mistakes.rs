@@ -17,6 +17,7 @@ fn ask(client: &Client, accept: &str, method: &str, params: &Value) -> Value {
     asking.join().unwrap()
 }
 
+/// Proves: H15.
 #[test]
 fn a_panic_is_answered_to_that_request_and_nothing_else_notices() {
     let served = Served::new();

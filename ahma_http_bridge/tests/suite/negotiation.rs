@@ -36,6 +36,7 @@ fn accepting(
     request
 }
 
+/// Proves: H4.
 #[test]
 fn each_lifecycle_answers_in_the_form_that_is_accepted() {
     let served = Served::new();
@@ -56,6 +57,7 @@ fn each_lifecycle_answers_in_the_form_that_is_accepted() {
     }
 }
 
+/// Proves: H4, I2.
 #[test]
 fn the_handshake_follows_the_same_rule() {
     let served = Served::new();
@@ -74,6 +76,7 @@ fn the_handshake_follows_the_same_rule() {
     }
 }
 
+/// Proves: H4.
 #[test]
 fn one_document_holds_the_answer_and_no_news() {
     let served = Served::new();
@@ -99,6 +102,7 @@ fn one_document_holds_the_answer_and_no_news() {
     }
 }
 
+/// Proves: H4.
 #[test]
 fn an_error_of_the_protocol_is_a_document_too() {
     let served = Served::new();
@@ -117,6 +121,7 @@ fn an_error_of_the_protocol_is_a_document_too() {
     );
 }
 
+/// Proves: H4.
 #[test]
 fn what_never_ends_needs_events() {
     let served = Served::new();

@@ -14,6 +14,7 @@ fn refused(reply: &Reply, status: u16, word: &str) {
     assert!(why.contains(word), "{why}");
 }
 
+/// Proves: H9.
 #[test]
 fn a_request_without_its_session_is_400_and_says_how_to_get_one() {
     let served = Served::new();
@@ -36,6 +37,7 @@ fn a_request_without_its_session_is_400_and_says_how_to_get_one() {
     refused(&twice.send(served.address), 400, "one Mcp-Session-Id");
 }
 
+/// Proves: H9.
 #[test]
 fn content_that_is_no_message_is_400_with_the_code_of_what_is_wrong() {
     let served = Served::new();
@@ -78,6 +80,7 @@ fn content_that_is_no_message_is_400_with_the_code_of_what_is_wrong() {
     );
 }
 
+/// Proves: H11.
 #[test]
 fn very_many_values_are_refused_before_they_are_read() {
     let served = Served::new();
@@ -95,6 +98,7 @@ fn very_many_values_are_refused_before_they_are_read() {
     }
 }
 
+/// Proves: H9.
 #[test]
 fn small_liberties_are_taken_as_meant() {
     let served = Served::new();
@@ -112,6 +116,7 @@ fn small_liberties_are_taken_as_meant() {
     assert_eq!(text(&marked.send(served.address)), "hi");
 }
 
+/// Proves: H9.
 #[test]
 fn headers_that_contradict_the_beginning_of_a_session_are_400() {
     let served = Served::new();
@@ -129,6 +134,7 @@ fn headers_that_contradict_the_beginning_of_a_session_are_400() {
     assert_eq!(served.sessions(), 1);
 }
 
+/// Proves: H9.
 #[test]
 fn a_client_that_sends_everything_before_it_reads_sees_why_it_was_refused() {
     let served = Served::with_token();
@@ -142,6 +148,7 @@ fn a_client_that_sends_everything_before_it_reads_sees_why_it_was_refused() {
     refused(&connection.answer(), 413, "4096 KiB");
 }
 
+/// Proves: I6.
 #[test]
 fn without_the_token_it_is_401_and_with_it_it_is_served() {
     let served = Served::with_token();
@@ -185,6 +192,7 @@ fn without_the_token_it_is_401_and_with_it_it_is_served() {
     );
 }
 
+/// Proves: H9.
 #[test]
 fn a_session_that_is_not_there_is_404() {
     let served = Served::new();
@@ -203,6 +211,7 @@ fn a_session_that_is_not_there_is_404() {
     refused(&client.delete(), 404, "initialize");
 }
 
+/// Proves: H9.
 #[test]
 fn what_is_nowhere_is_404_and_names_what_there_is() {
     let served = Served::with_token();
@@ -220,6 +229,7 @@ fn what_is_nowhere_is_404_and_names_what_there_is() {
     }
 }
 
+/// Proves: H9.
 #[test]
 fn other_methods_are_405_and_name_those_that_are_taken() {
     let served = Served::new();
@@ -238,6 +248,7 @@ fn other_methods_are_405_and_name_those_that_are_taken() {
     assert_eq!(reply.header("allow"), Some("POST"));
 }
 
+/// Proves: H9.
 #[test]
 fn content_that_is_too_large_is_413_whether_or_not_it_says_so() {
     let limits = Limits {
@@ -263,6 +274,7 @@ fn content_that_is_too_large_is_413_whether_or_not_it_says_so() {
     assert_eq!(client.call("echo", &json!({ "text": "hi" })).text, "hi");
 }
 
+/// Proves: H9.
 #[test]
 fn content_that_is_not_json_is_415() {
     let served = Served::new();
@@ -283,6 +295,7 @@ fn content_that_is_not_json_is_415() {
     refused(&unsaid.send(served.address), 415, "application/json");
 }
 
+/// Proves: H9.
 #[test]
 fn content_that_does_not_come_is_408() {
     let served = Served::limited(Limits {
@@ -305,6 +318,7 @@ fn rated() -> Limits {
     }
 }
 
+/// Proves: H10.
 #[test]
 fn too_many_requests_are_429_for_each_session_on_its_own() {
     let served = Served::limited(rated());
@@ -323,6 +337,7 @@ fn too_many_requests_are_429_for_each_session_on_its_own() {
     assert_eq!(ping(&two).status, 200, "another session");
 }
 
+/// Proves: H10.
 #[test]
 fn strangers_do_not_use_up_what_those_with_the_token_may_do() {
     let served = Served::with(BridgeConfig {
@@ -352,6 +367,7 @@ fn strangers_do_not_use_up_what_those_with_the_token_may_do() {
     assert!(known.contains(&200) && known.contains(&429), "{known:?}");
 }
 
+/// Proves: H11.
 #[test]
 fn more_sessions_than_there_may_be_are_503_until_one_ends() {
     let served = Served::limited(Limits {
@@ -373,6 +389,7 @@ fn more_sessions_than_there_may_be_are_503_until_one_ends() {
     assert_eq!(third.send(served.address).status, 200);
 }
 
+/// Proves: H11.
 #[test]
 fn more_requests_in_work_than_a_session_may_have_are_429() {
     let served = Served::limited(Limits {

@@ -16,6 +16,7 @@ fn short_lived() -> Served {
     })
 }
 
+/// Proves: H12.
 #[test]
 fn a_session_that_nobody_uses_ends() {
     let served = short_lived();
@@ -25,6 +26,7 @@ fn a_session_that_nobody_uses_ends() {
     assert_eq!(late.send(served.address).status, 404);
 }
 
+/// Proves: H12.
 #[test]
 fn an_open_stream_keeps_a_session() {
     let served = short_lived();
@@ -37,6 +39,7 @@ fn an_open_stream_keeps_a_session() {
     assert_eq!(quiet.delete().status, 404);
 }
 
+/// Proves: H12.
 #[test]
 fn a_call_that_takes_long_keeps_its_session() {
     let served = short_lived();
@@ -51,6 +54,7 @@ fn a_call_that_takes_long_keeps_its_session() {
     assert_eq!(call.join().unwrap()["result"]["content"][0]["text"], "a");
 }
 
+/// Proves: H12.
 #[test]
 fn what_runs_for_a_session_keeps_it_and_then_lets_it_go() {
     let served = short_lived();
@@ -63,6 +67,7 @@ fn what_runs_for_a_session_keeps_it_and_then_lets_it_go() {
     until(|| served.sessions() == 0);
 }
 
+/// Proves: H12.
 #[test]
 fn deleting_a_session_ends_at_once_what_runs_for_it() {
     let served = Served::new();
@@ -82,6 +87,7 @@ fn deleting_a_session_ends_at_once_what_runs_for_it() {
     assert!(stream.event().is_none(), "its stream ends too");
 }
 
+/// Proves: I2.
 #[test]
 fn every_session_has_a_name_of_its_own_that_cannot_be_guessed() {
     let served = Served::new();
@@ -98,6 +104,7 @@ fn uuid_version(name: &str) -> Option<char> {
     is_uuid.then(|| name.chars().nth(14)).flatten()
 }
 
+/// Proves: H16.
 #[test]
 fn five_hundred_sessions_have_a_call_each_at_the_same_time() {
     let served = Served::new();

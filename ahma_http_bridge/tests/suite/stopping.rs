@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::{Served, until};
 
+/// Proves: D6.
 #[test]
 fn what_is_in_work_is_answered_and_nothing_new_is_taken() {
     let mut served = Served::new();
@@ -38,6 +39,7 @@ fn what_is_in_work_is_answered_and_nothing_new_is_taken() {
     );
 }
 
+/// Proves: D6.
 #[test]
 fn what_does_not_end_is_ended() {
     let mut served = Served::new();

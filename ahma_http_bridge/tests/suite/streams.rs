@@ -11,6 +11,7 @@ fn numbers(stream: &mut ahma_tests::http::Opened, count: usize) -> Vec<Value> {
         .collect()
 }
 
+/// Proves: H14.
 #[test]
 fn what_was_told_while_nobody_listened_is_told_once_and_not_again() {
     let served = Served::new();
@@ -41,6 +42,7 @@ fn of_two_streams_the_newer_is_told_and_the_older_stays_open() {
     older.message("notifications/test");
 }
 
+/// Proves: H14.
 #[test]
 fn a_slow_reader_holds_up_nobody_and_loses_news_before_answers() {
     let served = Served::new();
@@ -71,6 +73,7 @@ fn only_clients_that_know_it_are_told_first_where_to_come_back_to() {
     }
 }
 
+/// Proves: H1.
 #[test]
 fn progress_comes_on_the_stream_of_its_call_and_other_news_on_the_common_one() {
     let served = Served::new();

@@ -43,6 +43,7 @@ fn a_call_of_a_session_goes_on_and_its_answer_can_be_fetched() {
     );
 }
 
+/// Proves: H13.
 #[test]
 fn an_answer_that_was_sent_into_a_broken_connection_outlives_a_few_others() {
     let served = Served::new();
@@ -59,6 +60,7 @@ fn an_answer_that_was_sent_into_a_broken_connection_outlives_a_few_others() {
     assert_eq!(again["result"]["content"][0]["text"], "a");
 }
 
+/// Proves: H13.
 #[test]
 fn a_stream_that_breaks_goes_on_where_it_was() {
     let served = Served::new();
@@ -78,6 +80,7 @@ fn a_stream_that_breaks_goes_on_where_it_was() {
     );
 }
 
+/// Proves: H12.
 #[test]
 fn a_client_that_never_says_it_is_ready_does_not_keep_its_session() {
     let served = Served::limited(Limits {
@@ -91,6 +94,7 @@ fn a_client_that_never_says_it_is_ready_does_not_keep_its_session() {
     assert_eq!(ready.call("echo", &json!({ "text": "hi" })).text, "hi");
 }
 
+/// Proves: H12.
 #[test]
 fn a_client_that_calls_without_saying_that_it_is_ready_is_ready() {
     let served = Served::limited(Limits {
@@ -109,6 +113,7 @@ fn a_client_that_calls_without_saying_that_it_is_ready_is_ready() {
     assert_eq!(call.join().unwrap()["result"]["content"][0]["text"], "a");
 }
 
+/// Proves: H13.
 #[test]
 fn a_client_that_goes_in_the_middle_of_its_request_leaves_nothing() {
     let served = Served::new();

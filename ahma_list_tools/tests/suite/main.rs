@@ -42,6 +42,7 @@ fn project() -> Workspace {
     project
 }
 
+/// Proves: P3.
 #[test]
 fn the_tools_of_a_command_are_listed_for_people() {
     let finished = list(&project(), &["--", &server()]);
@@ -57,6 +58,7 @@ fn the_tools_of_a_command_are_listed_for_people() {
     assert_eq!(finished.stderr, "");
 }
 
+/// Proves: P3.
 #[test]
 fn the_tools_of_an_entry_are_listed_for_programs() {
     let project = project();
@@ -88,6 +90,7 @@ fn the_tools_of_an_entry_are_listed_for_programs() {
     assert!(tools.iter().all(|tool| tool["name"] != "sandboxed_shell"));
 }
 
+/// Proves: P3.
 #[test]
 fn what_goes_wrong_is_said_with_what_to_do() {
     let workspace = Workspace::new();
@@ -128,6 +131,7 @@ fn what_goes_wrong_is_said_with_what_to_do() {
     assert_eq!(broken.stdout, "");
 }
 
+/// Proves: P12.
 #[test]
 fn help_and_version_are_there() {
     let workspace = Workspace::new();

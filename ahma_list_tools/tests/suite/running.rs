@@ -33,6 +33,7 @@ fn url(served: &HttpProcess) -> String {
     format!("http://{}/mcp?key={token}", served.address)
 }
 
+/// Proves: P3.
 #[test]
 fn a_server_is_reached_by_the_url_that_it_prints() {
     let project = project();
@@ -54,6 +55,7 @@ fn a_proxy_is_not_asked_for_what_is_on_this_machine() {
     lists_own_tools(&project.run_with(AHMA_LIST_TOOLS, &arguments, &proxy));
 }
 
+/// Proves: D10.
 #[test]
 fn the_server_of_a_project_is_found_from_any_directory_in_it() {
     let project = project();
@@ -73,6 +75,7 @@ fn the_server_of_a_project_is_found_from_any_directory_in_it() {
     }
 }
 
+/// Proves: P3.
 #[test]
 fn a_token_that_no_file_holds_is_taken_from_the_variable() {
     let project = project();
@@ -102,6 +105,7 @@ fn a_token_that_no_file_holds_is_taken_from_the_variable() {
     );
 }
 
+/// Proves: D3.
 #[test]
 fn a_project_without_a_server_says_how_to_start_one() {
     let project = project();
@@ -126,6 +130,7 @@ fn state_of(project: &Workspace) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// Proves: D10.
 #[test]
 fn a_server_that_does_not_know_the_token_is_not_shown_it() {
     let project = project();
@@ -165,6 +170,7 @@ fn a_server_that_does_not_know_the_token_is_not_shown_it() {
     assert!(!asked.contains(served.token.as_deref().unwrap()), "{asked}");
 }
 
+/// Proves: D10.
 #[test]
 fn files_that_a_command_has_put_below_do_not_hide_the_server() {
     let project = project();
@@ -196,6 +202,7 @@ fn files_that_a_command_has_put_below_do_not_hide_the_server() {
     assert!(impostor.accept().is_err(), "nobody has asked it anything");
 }
 
+/// Proves: D10.
 #[test]
 fn an_answer_without_end_is_not_read_to_its_end() {
     use std::io::Write as _;
@@ -222,6 +229,7 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     assert!(sent < 50_000_000, "{sent}");
 }
 
+/// Proves: P3.
 #[test]
 fn a_url_that_leads_nowhere_is_named_without_its_key() {
     let free = TcpListener::bind("127.0.0.1:0")
@@ -238,6 +246,7 @@ fn a_url_that_leads_nowhere_is_named_without_its_key() {
     assert!(!said.contains("0123456789abcdef"), "{said}");
 }
 
+/// Proves: D10.
 #[test]
 fn a_file_that_leads_elsewhere_is_refused() {
     let project = Workspace::new();

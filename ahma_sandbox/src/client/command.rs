@@ -13,8 +13,8 @@ use tokio::sync::oneshot::error::{RecvError, TryRecvError};
 use tokio::time::{Instant, timeout_at};
 
 use super::host::Shared;
-use super::warm::{QUIET, Ticket};
-use crate::command::{CommandRequest, Exit, Input, Unfinished};
+use super::warm::{QUIET, ScriptHandoff};
+use crate::command::{CommandRequest, Exit, Input, NoExit};
 use crate::error::SpawnError;
 use crate::wire::{RunRequest, ToHost};
 
@@ -73,13 +73,13 @@ pub struct RunningCommand {
     id: u64,
     host: Arc<Shared>,
     output: Option<pipe::Receiver>,
-    exited: oneshot::Receiver<Result<Exit, Unfinished>>,
+    exited: oneshot::Receiver<Result<Exit, NoExit>>,
     gone: oneshot::Receiver<()>,
-    exit: Option<Result<Exit, Unfinished>>,
+    exit: Option<Result<Exit, NoExit>>,
     is_gone: bool,
     is_sent: bool,
     /// Of a shell that was warm.
-    ticket: Option<Ticket>,
+    handoff: Option<ScriptHandoff>,
     /// When another shell is to be started in the place of one that was warm, if it still runs.
     replace_at: Option<Instant>,
 }
@@ -89,7 +89,7 @@ impl RunningCommand {
         id: u64,
         host: Arc<Shared>,
         output: OwnedFd,
-        exited: oneshot::Receiver<Result<Exit, Unfinished>>,
+        exited: oneshot::Receiver<Result<Exit, NoExit>>,
         gone: oneshot::Receiver<()>,
     ) -> io::Result<Self> {
         Ok(RunningCommand {
@@ -101,7 +101,7 @@ impl RunningCommand {
             exit: None,
             is_gone: false,
             is_sent: false,
-            ticket: None,
+            handoff: None,
             replace_at: None,
         })
     }
@@ -112,7 +112,7 @@ impl RunningCommand {
     }
 
     /// Waits for the end of the main process. Processes it started may still run.
-    pub async fn exited(&mut self) -> Result<Exit, Unfinished> {
+    pub async fn exited(&mut self) -> Result<Exit, NoExit> {
         if let Some(exit) = self.exit {
             return exit;
         }
@@ -127,13 +127,10 @@ impl RunningCommand {
         self.judge(exit)
     }
 
-    fn judge(
-        &mut self,
-        exit: Result<Result<Exit, Unfinished>, RecvError>,
-    ) -> Result<Exit, Unfinished> {
-        let exit = exit.unwrap_or(Err(Unfinished::HostGone));
-        let exit = match &self.ticket {
-            Some(ticket) => ticket.judge(exit),
+    fn judge(&mut self, exit: Result<Result<Exit, NoExit>, RecvError>) -> Result<Exit, NoExit> {
+        let exit = exit.unwrap_or(Err(NoExit::HostGone));
+        let exit = match &self.handoff {
+            Some(handoff) => handoff.judge(exit),
             None => exit,
         };
         self.exit = Some(exit);
@@ -146,15 +143,15 @@ impl RunningCommand {
             self.exit = match self.exited.try_recv() {
                 Ok(exit) => Some(exit),
                 Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Closed) => Some(Err(Unfinished::HostGone)),
+                Err(TryRecvError::Closed) => Some(Err(NoExit::HostGone)),
             };
         }
         self.exit.is_some()
     }
 
     /// From now on it runs what was handed over to it.
-    pub(super) fn set_ticket(&mut self, ticket: Ticket) {
-        self.ticket = Some(ticket);
+    pub(super) fn set_handoff(&mut self, handoff: ScriptHandoff) {
+        self.handoff = Some(handoff);
         self.replace_at = Some(Instant::now() + QUIET);
     }
 

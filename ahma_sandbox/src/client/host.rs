@@ -16,9 +16,9 @@ use super::command::{RunningCommand, into_wire, open_input};
 use super::connection::Connection;
 use super::spawner::Reaper;
 use super::warm::WarmShells;
-use crate::command::{CommandRequest, Exit, Unfinished};
+use crate::accepted_commands::AcceptedCommands;
+use crate::command::{CommandRequest, Exit, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
-use crate::ledger::Ledger;
 use crate::policy::SandboxPolicy;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
@@ -38,7 +38,7 @@ pub(super) struct Shared {
     pub(super) connection: Connection,
     commands: Mutex<Commands>,
     next: AtomicU64,
-    ledger: Ledger,
+    accepted: AcceptedCommands,
     /// Whether this side ended it; then the host may still look at commands for a moment.
     ended_here: AtomicBool,
     warm: OnceLock<Arc<WarmShells>>,
@@ -49,7 +49,7 @@ type Commands = Option<HashMap<u64, Waiting>>;
 
 /// Who waits for news of a command.
 struct Waiting {
-    exited: Option<oneshot::Sender<Result<Exit, Unfinished>>>,
+    exited: Option<oneshot::Sender<Result<Exit, NoExit>>>,
     gone: oneshot::Sender<()>,
 }
 
@@ -63,13 +63,13 @@ impl SandboxHost {
     ) -> Result<Self, StartError> {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
-        let ledger = Ledger::new().map_err(StartError::Host)?;
-        let report = greet(&connection, json, &ledger).await?;
+        let accepted = AcceptedCommands::new().map_err(StartError::Host)?;
+        let report = greet(&connection, json, &accepted).await?;
         let shared = Arc::new(Shared {
             connection,
             commands: Mutex::new(Some(HashMap::new())),
             next: AtomicU64::new(1),
-            ledger,
+            accepted,
             ended_here: AtomicBool::new(false),
             warm: OnceLock::new(),
         });
@@ -131,8 +131,8 @@ impl SandboxHost {
     pub fn keep_warm(&self, count: usize, shell: OsString, environment: Vec<(OsString, OsString)>) {
         let is_bash = Path::new(&shell).file_name() == Some(OsStr::new("bash"));
         // With this variable it would not wait for long.
-        let is_patient = !environment.iter().any(|(name, _)| name == "TMOUT");
-        if count > 0 && is_bash && is_patient {
+        let can_wait = !environment.iter().any(|(name, _)| name == "TMOUT");
+        if count > 0 && is_bash && can_wait {
             let home = self.scope.path().to_owned();
             let keep = || WarmShells::keep(&self.shared, count, shell, environment, home);
             self.shared.warm.get_or_init(keep);
@@ -156,10 +156,10 @@ impl Drop for SandboxHost {
 async fn greet(
     connection: &Connection,
     policy: Vec<u8>,
-    ledger: &Ledger,
+    accepted: &AcceptedCommands,
 ) -> Result<SandboxReport, StartError> {
     connection
-        .send(&ToHost::Policy(policy), &[ledger.as_fd()])
+        .send(&ToHost::Policy(policy), &[accepted.as_fd()])
         .await
         .map_err(StartError::Host)?;
     let mut buffer = Vec::new();
@@ -280,11 +280,11 @@ impl Shared {
         let waiting = self.commands().take();
         let last = match self.ended_here.load(Ordering::Acquire) {
             true => u64::MAX,
-            false => self.ledger.last(),
+            false => self.accepted.last(),
         };
         for (id, command) in waiting.into_iter().flatten() {
             if let Some(exited) = command.exited.filter(|_| id > last) {
-                let _ = exited.send(Err(Unfinished::NeverStarted));
+                let _ = exited.send(Err(NoExit::NeverStarted));
             }
         }
         if let Some(shells) = self.warm.get() {
@@ -313,7 +313,7 @@ impl Shared {
         let (id, exit, last) = match *message {
             FromHost::NotStarted { id, step, errno } => {
                 let step = LaunchStep::from_code(step).unwrap_or(LaunchStep::Process);
-                (id, Err(Unfinished::NotStarted { step, errno }), true)
+                (id, Err(NoExit::NotStarted { step, errno }), true)
             }
             FromHost::Exited { id, status, last } => (id, Ok(Exit::from_wait_status(status)), last),
             // Heard of only when no exit was reported: then the supervisor was killed.

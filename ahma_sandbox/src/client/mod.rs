@@ -5,13 +5,13 @@
 
 mod command;
 mod connection;
-mod guard;
+mod hardening;
 mod host;
-mod spare;
 mod spawner;
+mod standby;
 mod warm;
 
 pub use command::{RunningCommand, enlarge_pipe};
-pub use guard::{allow_many_descriptors, give_memory_back, protect_this_process};
+pub use hardening::{allow_many_descriptors, give_memory_back, protect_this_process};
 pub use host::SandboxHost;
 pub use spawner::Sandbox;

@@ -18,15 +18,15 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::host::SandboxHost;
-use super::spare::Spare;
+use super::standby::StandbyHost;
 use crate::error::StartError;
-use crate::groundwork::Groundwork;
 use crate::host::HOST_ARGUMENT;
 use crate::policy::SandboxPolicy;
-use crate::scope::{DirectoryIdentity, check_session};
+use crate::prewarm::PrewarmSpec;
+use crate::scope::{DirectoryIdentity, check_private_dir};
 use crate::socket;
 
-/// A spare that has not become a host by then is given up: another one is started instead.
+/// A standby that has not become a host by then is given up: another one is started instead.
 const PATIENCE_WITH_SPARES: Duration = Duration::from_secs(3);
 /// For a process that has been told to end, in seconds.
 const TIME_TO_END: i64 = 1;
@@ -46,10 +46,10 @@ enum Request {
         oneshot::Sender<io::Result<Started>>,
         mpsc::Sender<Request>,
     ),
-    /// Have a spare, unless there is one.
-    Spare(Groundwork),
+    /// Have a standby, unless there is one.
+    StandbyHost(PrewarmSpec),
     /// Have none from now on; answered when nothing of it is left.
-    NoSpares(oneshot::Sender<()>),
+    StopPrestart(oneshot::Sender<()>),
     Reap(u32),
     /// Answered when nothing of the host is left; it has been told to end.
     AwaitEnd(u32, oneshot::Sender<()>),
@@ -57,8 +57,8 @@ enum Request {
 
 /// Which process becomes a host.
 enum Source {
-    /// The spare, when there is one that fits.
-    Spare(Box<SandboxPolicy>),
+    /// The standby, when there is one that fits.
+    StandbyHost(Box<SandboxPolicy>),
     /// A new one.
     New,
 }
@@ -66,8 +66,8 @@ enum Source {
 /// A host process that waits for its policy. Without somebody who takes it over it does not stay.
 struct Started {
     connection: OwnedFd,
-    foundling: Foundling,
-    was_spare: bool,
+    unclaimed: UnclaimedChild,
+    was_standby: bool,
 }
 
 /// Lets a host that has ended be collected, so that it does not stay a zombie.
@@ -94,12 +94,12 @@ impl Reaper {
 }
 
 /// A process that nobody answers for yet, wherever it is on its way: it is ended when this is dropped.
-struct Foundling {
+struct UnclaimedChild {
     reaper: Reaper,
     has_owner: bool,
 }
 
-impl Drop for Foundling {
+impl Drop for UnclaimedChild {
     fn drop(&mut self) {
         if !self.has_owner {
             self.reaper.reap();
@@ -121,24 +121,24 @@ impl Sandbox {
 
     /// Has a process wait that becomes the next host whose policy fits: it does everything that does not depend on that.
     /// There is one at most.
-    pub fn keep_spare(&self, groundwork: Groundwork) {
-        let _ = self.requests.send(Request::Spare(groundwork));
+    pub fn prestart(&self, prewarm: PrewarmSpec) {
+        let _ = self.requests.send(Request::StandbyHost(prewarm));
     }
 
     /// No process waits from now on. When this returns, the one that did is gone.
-    pub async fn end_spares(&self) {
+    pub async fn stop_prestart(&self) {
         let (reply, answer) = oneshot::channel();
-        let _ = self.requests.send(Request::NoSpares(reply));
+        let _ = self.requests.send(Request::StopPrestart(reply));
         let _ = answer.await;
     }
 
     /// Starts a host for a policy and waits until it is confined.
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
-        check_session(policy)?;
-        let spare = Source::Spare(Box::new(policy.clone()));
-        let started = self.process(spare).await?;
-        if !started.was_spare {
+        check_private_dir(policy)?;
+        let standby = Source::StandbyHost(Box::new(policy.clone()));
+        let started = self.process(standby).await?;
+        if !started.was_standby {
             return connect(started, policy, scope).await;
         }
         let connecting = connect(started, policy, scope.clone());
@@ -165,10 +165,10 @@ async fn connect(
     policy: &SandboxPolicy,
     scope: DirectoryIdentity,
 ) -> Result<SandboxHost, StartError> {
-    let reaper = started.foundling.reaper.clone();
+    let reaper = started.unclaimed.reaper.clone();
     let pid = reaper.pid;
     let host = SandboxHost::connect(started.connection, pid, reaper, policy, scope).await?;
-    started.foundling.has_owner = true;
+    started.unclaimed.has_owner = true;
     Ok(host)
 }
 
@@ -176,16 +176,16 @@ async fn connect(
 struct Hosts {
     program: PathBuf,
     children: Vec<Child>,
-    spare: Option<Spare>,
-    keeps_spares: bool,
+    standby: Option<StandbyHost>,
+    keeps_standby: bool,
 }
 
 fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
     let mut hosts = Hosts {
         program,
         children: Vec::new(),
-        spare: None,
-        keeps_spares: true,
+        standby: None,
+        keeps_standby: true,
     };
     while let Some(request) = hosts.next(work) {
         match request {
@@ -193,10 +193,10 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
                 // Whoever asked may be gone; then what was started is dropped.
                 let _ = reply.send(hosts.start(&source, requests));
             }
-            Request::Spare(groundwork) => hosts.keep_spare(groundwork),
-            Request::NoSpares(reply) => {
-                hosts.keeps_spares = false;
-                hosts.end_spare(Some(reply));
+            Request::StandbyHost(prewarm) => hosts.prestart(prewarm),
+            Request::StopPrestart(reply) => {
+                hosts.keeps_standby = false;
+                hosts.end_standby(Some(reply));
             }
             Request::Reap(pid) => hosts.end(pid),
             Request::AwaitEnd(pid, reply) => match hosts.take(pid) {
@@ -206,16 +206,16 @@ fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
             },
         }
     }
-    hosts.end_spare(None);
+    hosts.end_standby(None);
 }
 
 impl Hosts {
-    /// What to do next; nothing when nobody is left who could ask. A spare that has waited for too long ends meanwhile.
+    /// What to do next; nothing when nobody is left who could ask. A standby that has waited for too long ends meanwhile.
     fn next(&mut self, work: &mpsc::Receiver<Request>) -> Option<Request> {
-        while let Some(spare) = &self.spare {
-            match work.recv_timeout(spare.time_left()) {
+        while let Some(standby) = &self.standby {
+            match work.recv_timeout(standby.time_left()) {
                 Ok(request) => return Some(request),
-                Err(RecvTimeoutError::Timeout) => self.end_spare(None),
+                Err(RecvTimeoutError::Timeout) => self.end_standby(None),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
@@ -223,56 +223,60 @@ impl Hosts {
     }
 
     fn start(&mut self, source: &Source, requests: mpsc::Sender<Request>) -> io::Result<Started> {
-        self.end_stale_spare();
-        let spare = self.spare.take_if(|spare| match source {
-            Source::Spare(policy) => spare.groundwork.fits(policy),
+        self.end_stale_standby();
+        let standby = self.standby.take_if(|standby| match source {
+            Source::StandbyHost(policy) => standby.prewarm.fits(policy),
             Source::New => false,
         });
-        let was_spare = spare.is_some();
-        let (child, connection) = match spare {
-            Some(spare) => (spare.child, spare.connection),
+        let was_standby = standby.is_some();
+        let (child, connection) = match standby {
+            Some(standby) => (standby.child, standby.connection),
             None => start(&self.program)?,
         };
         let pid = child.id();
         self.children.push(child);
-        let foundling = Foundling {
+        let unclaimed = UnclaimedChild {
             reaper: Reaper { requests, pid },
             has_owner: false,
         };
         Ok(Started {
             connection,
-            foundling,
-            was_spare,
+            unclaimed,
+            was_standby,
         })
     }
 
-    fn keep_spare(&mut self, groundwork: Groundwork) {
-        self.end_stale_spare();
+    fn prestart(&mut self, prewarm: PrewarmSpec) {
+        self.end_stale_standby();
         if self
-            .spare
+            .standby
             .as_ref()
-            .is_some_and(|it| it.groundwork != groundwork)
+            .is_some_and(|it| it.prewarm != prewarm)
         {
-            self.end_spare(None);
+            self.end_standby(None);
         }
-        if self.keeps_spares && self.spare.is_none() {
+        if self.keeps_standby && self.standby.is_none() {
             // Where none can be started, whoever needs a host learns why.
-            self.spare = Spare::start(&self.program, groundwork).ok();
+            self.standby = StandbyHost::start(&self.program, prewarm).ok();
         }
     }
 
-    fn end_stale_spare(&mut self) {
-        if self.spare.as_mut().is_some_and(|spare| !spare.is_fresh()) {
-            self.end_spare(None);
+    fn end_stale_standby(&mut self) {
+        if self
+            .standby
+            .as_mut()
+            .is_some_and(|standby| !standby.is_fresh())
+        {
+            self.end_standby(None);
         }
     }
 
-    /// Ends the spare, if there is one, whatever it does.
-    fn end_spare(&mut self, reply: Option<oneshot::Sender<()>>) {
-        match (self.spare.take(), reply) {
-            (Some(spare), reply) => {
-                drop(spare.connection);
-                see_it_end(spare.child, reply);
+    /// Ends the standby, if there is one, whatever it does.
+    fn end_standby(&mut self, reply: Option<oneshot::Sender<()>>) {
+        match (self.standby.take(), reply) {
+            (Some(standby), reply) => {
+                drop(standby.connection);
+                see_it_end(standby.child, reply);
             }
             (None, Some(reply)) => drop(reply.send(())),
             (None, None) => {}

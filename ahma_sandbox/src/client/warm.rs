@@ -5,10 +5,10 @@
 //! memory file behind one of them and a line into the pipe behind the other; the host has no part in
 //! that. Each is used once, so nothing passes from one script to the next. New ones are started when
 //! little else runs, so that they never take the processor from a command that somebody waits for;
-//! what finds none is started the usual way. [`demand`] decides how many wait.
+//! what finds none is started the usual way. [`pool_sizer`] decides how many wait.
 
-mod demand;
 mod one_program;
+mod pool_sizer;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -24,11 +24,11 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::Notify;
 
-use self::demand::Demand;
 use self::one_program::is_one_program;
+use self::pool_sizer::PoolSizer;
 use super::command::{RunningCommand, open_input};
 use super::host::Shared;
-use crate::command::{CommandRequest, Exit, Input, Unfinished};
+use crate::command::{CommandRequest, Exit, Input, NoExit};
 use crate::error::{LaunchStep, SpawnError};
 
 /// What a shell executes while it waits, and then: on one line, so that a script's own lines keep their
@@ -65,7 +65,7 @@ const MOST_DEATHS: u32 = 3;
 
 /// The warm shells of one host.
 pub(super) struct WarmShells {
-    demand: Mutex<Demand>,
+    sizer: Mutex<PoolSizer>,
     shell: OsString,
     environment: Vec<(OsString, OsString)>,
     /// Whether they read UTF-8, or bytes.
@@ -88,7 +88,7 @@ struct WarmShell {
 }
 
 /// What tells, after its end, whether a shell ever looked at its script.
-pub(super) struct Ticket {
+pub(super) struct ScriptHandoff {
     file: OwnedFd,
     length: u64,
     directory: PathBuf,
@@ -104,7 +104,7 @@ impl WarmShells {
         home: PathBuf,
     ) -> Arc<Self> {
         let shells = Arc::new(WarmShells {
-            demand: Mutex::new(Demand::new(count)),
+            sizer: Mutex::new(PoolSizer::new(count)),
             shell,
             reads_utf8: reads_utf8(&environment),
             environment,
@@ -144,7 +144,7 @@ impl WarmShells {
         let script = self.script_of(request)?;
         let waiting = self.waiting();
         let others_run = there.is_some_and(|there| there > waiting);
-        self.demand()
+        self.sizer()
             .script(waiting.saturating_sub(1), others_run, Instant::now());
         loop {
             let shell = self.lock().pop_front()?;
@@ -177,9 +177,9 @@ impl WarmShells {
         (is_script && fits && usual).then_some(script)
     }
 
-    fn demand(&self) -> MutexGuard<'_, Demand> {
+    fn sizer(&self) -> MutexGuard<'_, PoolSizer> {
         // A few numbers, each right by itself.
-        self.demand.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sizer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<WarmShell>> {
@@ -212,7 +212,7 @@ impl WarmShells {
     }
 
     /// Takes out those that have ended. Whether it is of use to start others.
-    fn bury(&self) -> bool {
+    fn remove_exited(&self) -> bool {
         let mut waiting = self.lock();
         waiting.retain_mut(|shell| {
             let dead = shell.command.has_exited();
@@ -230,7 +230,7 @@ impl WarmShell {
             return None;
         }
         let text = [script.as_bytes(), directory.as_os_str().as_bytes(), b""].join(&0);
-        let ticket = Ticket::write(self.file, &text, directory).ok()?;
+        let handoff = ScriptHandoff::write(self.file, &text, directory).ok()?;
         let line = match (directory == home, is_one_program(script.as_bytes())) {
             (true, false) => "\n",
             (true, true) => "e\n",
@@ -238,19 +238,19 @@ impl WarmShell {
             (false, true) => "de\n",
         };
         rustix::io::write(&self.trigger, line.as_bytes()).ok()?;
-        self.command.set_ticket(ticket);
+        self.command.set_handoff(handoff);
         Some(self.command)
     }
 }
 
-impl Ticket {
+impl ScriptHandoff {
     /// Where it is written does not move the place where the shell begins to read.
     fn write(file: OwnedFd, text: &[u8], directory: &Path) -> io::Result<Self> {
         let mut at = 0;
         while at < text.len() {
             at += rustix::io::pwrite(&file, &text[at..], at as u64)?;
         }
-        Ok(Ticket {
+        Ok(ScriptHandoff {
             file,
             length: at as u64,
             directory: directory.to_owned(),
@@ -259,18 +259,18 @@ impl Ticket {
 
     /// What an end means. A shell that had not begun to read ran nothing, whatever ended it; one that
     /// could not enter the directory neither.
-    pub(super) fn judge(&self, end: Result<Exit, Unfinished>) -> Result<Exit, Unfinished> {
+    pub(super) fn judge(&self, end: Result<Exit, NoExit>) -> Result<Exit, NoExit> {
         let may_be_unread = match end {
             Ok(exit) => exit.code != Some(0),
-            Err(why) => why == Unfinished::HostGone,
+            Err(why) => why == NoExit::HostGone,
         };
         if may_be_unread && self.take_back() {
-            return Err(Unfinished::NeverStarted);
+            return Err(NoExit::NeverStarted);
         }
         let exit = end?;
         if exit.code == Some(NO_DIRECTORY) && self.has_complaint() {
             let seen = rustix::fs::stat(&self.directory);
-            return Err(Unfinished::NotStarted {
+            return Err(NoExit::NotStarted {
                 step: LaunchStep::WorkingDirectory,
                 // Where the server sees nothing wrong, it was the sandbox.
                 errno: seen
@@ -312,7 +312,7 @@ fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
 /// host is gone or they do not live.
 async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    while shells.bury() {
+    while shells.remove_exited() {
         let Some(shared) = host.upgrade() else {
             return;
         };
@@ -322,7 +322,7 @@ async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
         };
         let waiting = shells.waiting();
         let is_busy = running.saturating_sub(waiting) >= cores;
-        let need = shells.demand().need(Instant::now());
+        let need = shells.sizer().need(Instant::now());
         shells.lock().truncate(need.at_most);
         // What is missing now, such as descriptors, may be there after the next command.
         if waiting < need.at_least && !is_busy && shells.start(&shared).await.is_ok() {

@@ -84,7 +84,7 @@ impl Launcher {
     #[cfg(target_arch = "x86_64")]
     pub(super) fn starter(&self) -> Box<dyn Starter> {
         if self.pid_namespaces && self.launch == Launch::Cells {
-            Box::new(super::cells::Cells::new(self))
+            Box::new(super::pid_ns_pool::Cells::new(self))
         } else {
             Box::<forking::Forking>::default()
         }

@@ -5,12 +5,12 @@
 //! install the filter, say what is enforced, serve until the server is gone. Where user namespaces
 //! are not to be had it goes on without them and says what that leaves open.
 
-#[cfg(target_arch = "x86_64")]
-mod cells;
 mod descendants;
 mod filter;
 mod launch;
 mod namespaces;
+#[cfg(target_arch = "x86_64")]
+mod pid_ns_pool;
 mod ruleset;
 mod serve;
 mod setup;
@@ -29,10 +29,10 @@ use self::launch::Launcher;
 use self::namespaces::Owner;
 use self::setup::{NoNamespaces, Setup};
 use self::sys::{Forked, Signals};
+use crate::accepted_commands::AcceptedCommands;
 use crate::error::{SetupFailure, SetupStep};
-use crate::groundwork::Groundwork;
-use crate::ledger::Ledger;
 use crate::policy::{Layer, SandboxPolicy};
+use crate::prewarm::PrewarmSpec;
 use crate::socket::{self, Received};
 use crate::wire::{FURTHER, FromHost, ToHost};
 
@@ -61,9 +61,9 @@ fn run() -> io::Result<Infallible> {
     crate::client::allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
-    let (policy, ledger) = match read_first(&server) {
-        Ok(First::Policy(policy, ledger)) => (*policy, ledger),
-        Ok(First::Groundwork(groundwork)) => on_groundwork(&groundwork, server, &signals),
+    let (policy, accepted) = match read_first(&server) {
+        Ok(First::Policy(policy, accepted)) => (*policy, accepted),
+        Ok(First::PrewarmSpec(prewarm)) => run_prewarmed(&prewarm, server, &signals),
         Err(failure) => {
             report_failure(&server, &failure);
             sys::exit_now(1)
@@ -72,14 +72,14 @@ fn run() -> io::Result<Infallible> {
     let why = if policy.without.contains(&Layer::Namespaces) {
         "left out by the policy".to_owned()
     } else {
-        in_namespaces(&policy, &server, &ledger, &signals)
+        in_namespaces(&policy, &server, &accepted, &signals)
     };
     // A process of its own here too, so that both ways have the same shape.
     if let Ok(Forked::Child) = sys::fork_into(0) {
         host(
             setup::without_namespaces(&policy, &why),
             server,
-            ledger,
+            accepted,
             &policy,
             &signals,
         );
@@ -107,8 +107,8 @@ fn take_connection() -> io::Result<OwnedFd> {
 
 /// What the server says first.
 enum First {
-    Policy(Box<SandboxPolicy>, Ledger),
-    Groundwork(Groundwork),
+    Policy(Box<SandboxPolicy>, AcceptedCommands),
+    PrewarmSpec(PrewarmSpec),
 }
 
 fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
@@ -120,14 +120,18 @@ fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
                 let policy: SandboxPolicy =
                     serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
                 check_paths(&policy)?;
-                let ledger = fds.into_iter().next();
-                let ledger = ledger.ok_or_else(|| failed("the ledger is missing".to_owned()))?;
-                Ok(First::Policy(Box::new(policy), Ledger::of(ledger)))
+                let accepted = fds.into_iter().next();
+                let accepted =
+                    accepted.ok_or_else(|| failed("the accepted is missing".to_owned()))?;
+                Ok(First::Policy(
+                    Box::new(policy),
+                    AcceptedCommands::of(accepted),
+                ))
             }
-            Ok(ToHost::Groundwork(json)) => {
-                let groundwork = serde_json::from_slice(&json);
-                let groundwork = groundwork.map_err(|error| failed(error.to_string()))?;
-                Ok(First::Groundwork(groundwork))
+            Ok(ToHost::PrewarmSpec(json)) => {
+                let prewarm = serde_json::from_slice(&json);
+                let prewarm = prewarm.map_err(|error| failed(error.to_string()))?;
+                Ok(First::PrewarmSpec(prewarm))
             }
             Ok(_) => Err(failed("the first message is no policy".to_owned())),
             Err(error) => Err(failed(error.to_string())),
@@ -138,25 +142,25 @@ fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
 
 /// Does what can be done before the policy comes, and then becomes the host for it. When anything goes wrong this
 /// process ends: the server sees that, and starts one that knows its policy from the beginning.
-fn on_groundwork(groundwork: &Groundwork, server: OwnedFd, signals: &Signals) -> ! {
+fn run_prewarmed(prewarm: &PrewarmSpec, server: OwnedFd, signals: &Signals) -> ! {
     // Inside, the process has no ids until they are mapped; so they are looked up here.
     let owner = Owner::of_this_process();
-    match sys::fork_into(namespaces::flags(groundwork.network)) {
+    match sys::fork_into(namespaces::flags(prewarm.network)) {
         Ok(Forked::Parent(_)) => wait_for_host(),
         Ok(Forked::Child) => {}
         Err(_) => sys::exit_now(1),
     }
-    let Ok(frame) = setup::prepare(groundwork, owner) else {
+    let Ok(frame) = setup::prepare(prewarm, owner) else {
         sys::exit_now(1)
     };
-    let Ok(First::Policy(policy, ledger)) = read_first(&server) else {
+    let Ok(First::Policy(policy, accepted)) = read_first(&server) else {
         sys::exit_now(1)
     };
-    if !groundwork.fits(&policy) {
+    if !prewarm.fits(&policy) {
         sys::exit_now(1)
     }
     match setup::in_frame(&policy, frame) {
-        Ok(setup) => host(Ok(setup), server, ledger, &policy, signals),
+        Ok(setup) => host(Ok(setup), server, accepted, &policy, signals),
         Err(_) => sys::exit_now(1),
     }
 }
@@ -184,7 +188,7 @@ fn check_paths(policy: &SandboxPolicy) -> Result<(), SetupFailure> {
 fn in_namespaces(
     policy: &SandboxPolicy,
     server: &OwnedFd,
-    ledger: &Ledger,
+    accepted: &AcceptedCommands,
     signals: &Signals,
 ) -> String {
     let (told, tell) = match pipe_with(PipeFlags::CLOEXEC) {
@@ -209,9 +213,9 @@ fn in_namespaces(
                 Ok(setup) => {
                     // Closing it without a word means: all is well.
                     drop(tell);
-                    match (server.try_clone(), ledger.try_clone()) {
-                        (Ok(server), Ok(ledger)) => {
-                            host(Ok(setup), server, ledger, policy, signals)
+                    match (server.try_clone(), accepted.try_clone()) {
+                        (Ok(server), Ok(accepted)) => {
+                            host(Ok(setup), server, accepted, policy, signals)
                         }
                         _ => sys::exit_now(1),
                     }
@@ -275,7 +279,7 @@ fn wait_for_host() -> ! {
 fn host(
     setup: Result<Setup, SetupFailure>,
     server: OwnedFd,
-    ledger: Ledger,
+    accepted: AcceptedCommands,
     policy: &SandboxPolicy,
     signals: &Signals,
 ) -> ! {
@@ -294,7 +298,7 @@ fn host(
                 server,
             };
             launcher.tell(&FromHost::Ready(report));
-            let _ = serve::serve(&launcher, ledger, signals);
+            let _ = serve::serve(&launcher, accepted, signals);
         }
         Err(failure) => report_failure(&server, &failure),
     }

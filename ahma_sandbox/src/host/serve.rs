@@ -9,18 +9,22 @@ use rustix::process::{WaitOptions, wait};
 
 use super::launch::{Job, Launcher, Starter};
 use super::sys::Signals;
+use crate::accepted_commands::AcceptedCommands;
 use crate::error::LaunchStep;
-use crate::ledger::Ledger;
 use crate::socket::{self, Received};
 use crate::wire::{FURTHER, FromHost, ToHost};
 
 /// Serves until the server closes the connection; then no process of any command is left.
-pub(super) fn serve(launcher: &Launcher, ledger: Ledger, signals: &Signals) -> io::Result<()> {
+pub(super) fn serve(
+    launcher: &Launcher,
+    accepted: AcceptedCommands,
+    signals: &Signals,
+) -> io::Result<()> {
     let child_ended = signals.descriptor()?;
     let mut host = Host {
         launcher,
         starter: launcher.starter(),
-        ledger,
+        accepted,
     };
     let served = host.serve(&child_ended);
     // Whatever happened: the words of commands must not go while a cell still reads them.
@@ -37,7 +41,7 @@ fn drain(signals: &OwnedFd) {
 struct Host<'l> {
     launcher: &'l Launcher,
     starter: Box<dyn Starter>,
-    ledger: Ledger,
+    accepted: AcceptedCommands,
 }
 
 impl Host<'_> {
@@ -78,7 +82,7 @@ impl Host<'_> {
                 let (id, step) = (request.id, LaunchStep::Stdio as u8);
                 let not_started = |errno| FromHost::NotStarted { id, step, errno };
                 // Before anything else: the server must never believe that it was not looked at.
-                if let Err(error) = self.ledger.note(id) {
+                if let Err(error) = self.accepted.note(id) {
                     let errno = error.raw_os_error().unwrap_or(libc::EIO);
                     return launcher.tell(&not_started(errno));
                 }
@@ -98,7 +102,7 @@ impl Host<'_> {
             Ok(ToHost::Kill(id)) => self.starter.kill(launcher, id),
             // The policy never changes, and the server is the same program: anything else is a bug
             // there, and ignoring it is safe.
-            Ok(ToHost::Policy(_) | ToHost::Groundwork(_)) | Err(_) => {}
+            Ok(ToHost::Policy(_) | ToHost::PrewarmSpec(_)) | Err(_) => {}
         }
     }
 

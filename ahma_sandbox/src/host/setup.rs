@@ -14,8 +14,8 @@ use super::ruleset::{self, Surroundings};
 use super::sys;
 use super::view::{self, ViewError, WaitingFrame};
 use crate::error::{SetupFailure, SetupStep};
-use crate::groundwork::Groundwork;
 use crate::policy::{Layer, Limits, Network, SandboxPolicy};
+use crate::prewarm::PrewarmSpec;
 use crate::report::{LayerReport, SandboxReport};
 
 /// A host that is ready to be confined.
@@ -51,9 +51,9 @@ pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setu
 }
 
 /// Inside fresh namespaces: ids, and the part of the view that does not depend on a policy.
-pub(super) fn prepare(groundwork: &Groundwork, owner: Owner) -> Result<WaitingFrame, NoNamespaces> {
+pub(super) fn prepare(prewarm: &PrewarmSpec, owner: Owner) -> Result<WaitingFrame, NoNamespaces> {
     arrive(owner)?;
-    Ok(WaitingFrame::prepare(&groundwork.session)?)
+    Ok(WaitingFrame::prepare(&prewarm.private_dir)?)
 }
 
 /// The rest: view, ruleset.

@@ -63,7 +63,7 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
     let built = || {
         // First everything that goes into the view, while paths still mean what they mean outside.
         let granted = Granted::open(policy)?;
-        let frame = Frame::build(root, &policy.session)?;
+        let frame = Frame::build(root, &policy.private_dir)?;
         frame.complete(policy, granted)
     };
     built().map_err(|error| broken(&error))
@@ -115,14 +115,14 @@ pub(super) struct WaitingFrame {
 }
 
 impl WaitingFrame {
-    /// Builds it before the policy is known. `session` is a private directory, where nothing is that a view will hold:
+    /// Builds it before the policy is known. `private_dir` is a private directory, where nothing is that a view will hold:
     /// the frame covers a place in it until it becomes the root.
-    pub(super) fn prepare(session: &Path) -> Result<Self, ViewError> {
+    pub(super) fn prepare(private_dir: &Path) -> Result<Self, ViewError> {
         // While it waits: a disk that is unmounted on the machine must not stay in use here.
         propagate(MountPropagationFlags::DOWNSTREAM)?;
         // Before they are opened: what changes meanwhile is noticed later.
         let system = system_identities();
-        let frame = Frame::build(new_root()?, session).map_err(|error| broken(&error))?;
+        let frame = Frame::build(new_root()?, private_dir).map_err(|error| broken(&error))?;
         Ok(WaitingFrame { frame, system })
     }
 
@@ -142,10 +142,10 @@ impl WaitingFrame {
 }
 
 impl Frame {
-    fn build(root: Tree, session: &Path) -> io::Result<Self> {
+    fn build(root: Tree, private_dir: &Path) -> io::Result<Self> {
         let sources = Sources::open()?;
-        let session = open_real(session)?;
-        let under = place_below(&session, Path::new("root"), Kind::Directory)?;
+        let private_dir = open_real(private_dir)?;
+        let under = place_below(&private_dir, Path::new("root"), Kind::Directory)?;
         let root = root.attach(&under)?;
 
         let view = View { root };

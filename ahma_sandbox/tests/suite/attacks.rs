@@ -39,7 +39,7 @@ enum Sandbox {
     Full,
     FullByFork,
     FullFromAWarmShell,
-    FullInASpareHost,
+    FullInAStandbyHost,
     FullWithoutNetwork,
     NoUserNamespaces,
     NoSeccomp,
@@ -185,7 +185,7 @@ impl Battlefield {
         let option = match sandbox {
             Sandbox::FullByFork => Some("--fork"),
             Sandbox::FullFromAWarmShell => Some("--warm"),
-            Sandbox::FullInASpareHost => Some("--spare"),
+            Sandbox::FullInAStandbyHost => Some("--standby"),
             Sandbox::FullWithoutNetwork => Some("--no-network"),
             Sandbox::NoSeccomp => Some("--no-seccomp"),
             Sandbox::FirstLandlock | Sandbox::FirstLandlockNoUserNamespaces => {
@@ -353,6 +353,7 @@ fn nothing_is_reached_beyond(user: User, sandbox: Sandbox, expected: &[&'static 
     }
 }
 
+/// Proves: S29.
 #[test]
 fn without_a_sandbox_the_attacks_work() {
     for user in [User::Tester, User::Nobody] {
@@ -365,6 +366,7 @@ fn without_a_sandbox_the_attacks_work() {
     }
 }
 
+/// Proves: S9, S29.
 #[test]
 fn no_attack_reaches_anything() {
     for user in [User::Tester, User::Nobody] {
@@ -372,6 +374,7 @@ fn no_attack_reaches_anything() {
     }
 }
 
+/// Proves: S29.
 #[test]
 fn no_attack_reaches_anything_when_commands_are_forked() {
     for user in [User::Tester, User::Nobody] {
@@ -379,6 +382,7 @@ fn no_attack_reaches_anything_when_commands_are_forked() {
     }
 }
 
+/// Proves: S39.
 #[test]
 fn no_attack_reaches_anything_from_a_warm_shell() {
     for user in [User::Tester, User::Nobody] {
@@ -387,14 +391,16 @@ fn no_attack_reaches_anything_from_a_warm_shell() {
     }
 }
 
+/// Proves: S49.
 #[test]
 fn no_attack_reaches_anything_from_a_host_that_waited_for_its_policy() {
     for user in [User::Tester, User::Nobody] {
-        let sandbox = Sandbox::FullInASpareHost;
+        let sandbox = Sandbox::FullInAStandbyHost;
         nothing_is_reached_beyond(user, sandbox, &sorted(&[&ALLOWED_BY_NETWORK]));
     }
 }
 
+/// Proves: S24.
 #[test]
 fn without_network_no_attack_reaches_the_network_either() {
     for user in [User::Tester, User::Nobody] {
@@ -402,6 +408,7 @@ fn without_network_no_attack_reaches_the_network_either() {
     }
 }
 
+/// Proves: S23.
 #[test]
 fn without_user_namespaces_attacks_reach_what_the_report_names() {
     for user in [User::Tester, User::Nobody] {
@@ -411,6 +418,7 @@ fn without_user_namespaces_attacks_reach_what_the_report_names() {
     }
 }
 
+/// Proves: S29.
 #[test]
 fn without_the_filter_the_other_layers_hold() {
     for user in [User::Tester, User::Nobody] {
@@ -419,6 +427,7 @@ fn without_the_filter_the_other_layers_hold() {
     }
 }
 
+/// Proves: S29.
 #[test]
 fn with_the_first_landlock_attacks_reach_what_the_report_names() {
     for user in [User::Tester, User::Nobody] {
@@ -427,6 +436,7 @@ fn with_the_first_landlock_attacks_reach_what_the_report_names() {
     }
 }
 
+/// Proves: S29.
 #[test]
 fn with_the_first_landlock_and_no_user_namespaces_attacks_reach_what_the_report_names() {
     for user in [User::Tester, User::Nobody] {

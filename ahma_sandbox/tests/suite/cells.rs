@@ -31,6 +31,7 @@ async fn busy(bench: &Bench) -> RunningCommand {
     command
 }
 
+/// Proves: S1, S31.
 #[tokio::test]
 async fn a_cell_is_used_again_when_nothing_is_left_in_it() {
     let bench = Bench::new().await;
@@ -41,6 +42,7 @@ async fn a_cell_is_used_again_when_nothing_is_left_in_it() {
     assert!(cells.len() <= 8, "{cells:?}");
 }
 
+/// Proves: S31.
 #[tokio::test]
 async fn commands_that_run_at_the_same_time_have_different_cells() {
     let bench = Bench::new().await;
@@ -56,6 +58,7 @@ async fn commands_that_run_at_the_same_time_have_different_cells() {
     assert_eq!(different.len(), 12);
 }
 
+/// Proves: S31.
 #[tokio::test]
 async fn nothing_of_a_command_is_left_for_the_next_one() {
     let bench = Bench::new().await;
@@ -76,6 +79,7 @@ async fn nothing_of_a_command_is_left_for_the_next_one() {
     }
 }
 
+/// Proves: S31.
 #[tokio::test]
 async fn background_processes_are_gone_before_the_cell_is_used_again() {
     let bench = Bench::new().await;
@@ -97,6 +101,7 @@ async fn background_processes_are_gone_before_the_cell_is_used_again() {
     until_none_marked(&mark).await;
 }
 
+/// Proves: S31.
 #[tokio::test]
 async fn a_late_signal_does_not_reach_the_next_command() {
     let bench = Bench::new().await;
@@ -166,6 +171,7 @@ async fn an_init_that_is_killed_costs_only_its_own_command() {
     assert!(!bench.host.is_gone());
 }
 
+/// Proves: S31.
 #[tokio::test]
 async fn cells_that_are_not_needed_any_more_are_given_up() {
     let bench = Bench::new().await;

@@ -7,6 +7,7 @@ use ahma_sandbox::command_environment;
 
 use crate::support::{Bench, finish};
 
+/// Proves: S19.
 #[tokio::test]
 async fn no_secret_of_the_server_reaches_a_command() {
     let bench = Bench::new().await;

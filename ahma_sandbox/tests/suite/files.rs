@@ -18,6 +18,7 @@ async fn denied(bench: &Bench, script: &str) -> Done {
     done
 }
 
+/// Proves: S3.
 #[tokio::test]
 async fn the_scope_can_be_read_written_and_executed() {
     let bench = Bench::new().await;
@@ -31,6 +32,7 @@ async fn the_scope_can_be_read_written_and_executed() {
     assert_eq!((made.uid(), made.gid()), (owner.uid(), owner.gid()));
 }
 
+/// Proves: S9.
 #[tokio::test]
 async fn nothing_outside_can_be_read_or_listed() {
     let bench = Bench::new().await;
@@ -46,6 +48,7 @@ async fn nothing_outside_can_be_read_or_listed() {
     );
 }
 
+/// Proves: S9.
 #[tokio::test]
 async fn nothing_outside_can_be_written_made_or_removed() {
     let bench = Bench::new().await;
@@ -132,6 +135,7 @@ async fn no_device_file_can_be_made() {
     assert!(bench.sh("mkfifo pipe && test -p pipe").await.succeeded());
 }
 
+/// Proves: S3, S9.
 #[tokio::test]
 async fn grants_of_the_operator_are_the_only_way_to_more() {
     let bench = Bench::with(|policy| {
@@ -194,6 +198,7 @@ async fn a_scope_with_an_odd_name_works() {
     }
 }
 
+/// Proves: S26.
 #[tokio::test]
 async fn temporary_files_are_private() {
     let bench = Bench::new().await;

@@ -15,7 +15,7 @@ async fn in_host(bench: &Bench, host: &SandboxHost, script: &str) -> Done {
 /// What a command would leave behind so that the paths of the next view lead elsewhere: the private
 /// directories and the scope moved away, and links in their places.
 fn traps(bench: &Bench) -> String {
-    let session = bench.policy.session.display();
+    let session = bench.policy.private_dir.display();
     let scope = bench.scope.display();
     let around = bench.scope.parent().unwrap().display();
     let name = bench.scope.file_name().unwrap().display();
@@ -32,6 +32,7 @@ fn traps(bench: &Bench) -> String {
     )
 }
 
+/// Proves: S35.
 #[tokio::test]
 async fn what_commands_leave_behind_does_not_lead_the_next_host_astray() {
     let bench = Bench::new().await;
@@ -67,10 +68,11 @@ async fn what_commands_leave_behind_does_not_lead_the_next_host_astray() {
     }
 }
 
+/// Proves: S35.
 #[tokio::test]
 async fn private_directories_cannot_be_moved_away() {
     let bench = Bench::new().await;
-    let session = bench.policy.session.display();
+    let session = bench.policy.private_dir.display();
     let around = bench.scope.parent().unwrap().display();
     for act in [
         format!("mv {session} {session}.old"),
@@ -88,11 +90,12 @@ async fn private_directories_cannot_be_moved_away() {
     );
 }
 
+/// Proves: S35.
 #[tokio::test]
 async fn private_directories_in_reach_of_commands_are_refused() {
     let bench = Bench::new().await;
     let mut policy = bench.policy.clone();
-    policy.scope = policy.session.parent().unwrap().to_owned();
+    policy.scope = policy.private_dir.parent().unwrap().to_owned();
     let sandbox = ahma_sandbox::Sandbox::new(crate::support::host_program()).unwrap();
     let refused = sandbox.start(&policy).await.err().unwrap();
     assert!(

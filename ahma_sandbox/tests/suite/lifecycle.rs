@@ -1,6 +1,6 @@
 //! Hosts: they start confined, end with the server, and take everything along.
 
-use ahma_sandbox::{Sandbox, SandboxPolicy, SpawnError, StartError, Unfinished, probe};
+use ahma_sandbox::{NoExit, Sandbox, SandboxPolicy, SpawnError, StartError, probe};
 
 use crate::support::{Bench, patiently, read_line, unique_mark, until_marked, until_none_marked};
 
@@ -16,6 +16,7 @@ async fn every_layer_is_enforced_here() {
     assert!(report.landlock_abi.unwrap() >= 1);
 }
 
+/// Proves: S34.
 #[tokio::test]
 async fn probing_tells_what_a_host_will_enforce_and_leaves_nothing_behind() {
     let bench = Bench::new().await;
@@ -43,11 +44,12 @@ async fn dropping_a_host_ends_everything_in_it() {
     assert_eq!(read_line(&mut output).await, "up");
     until_marked(&mark, 1).await;
     drop(host);
-    assert_eq!(patiently(command.exited()).await, Err(Unfinished::HostGone));
+    assert_eq!(patiently(command.exited()).await, Err(NoExit::HostGone));
     patiently(command.gone()).await;
     until_none_marked(&mark).await;
 }
 
+/// Proves: S21.
 #[tokio::test]
 async fn a_killed_host_takes_its_tree_along_and_is_noticed() {
     let bench = Bench::new().await;
@@ -58,7 +60,7 @@ async fn a_killed_host_takes_its_tree_along_and_is_noticed() {
     assert_eq!(read_line(&mut output).await, "up");
     let pid = bench.host.pid();
     assert!(bench.unconfined(&format!("kill -9 {pid}")).status.success());
-    assert_eq!(patiently(command.exited()).await, Err(Unfinished::HostGone));
+    assert_eq!(patiently(command.exited()).await, Err(NoExit::HostGone));
     until_none_marked(&mark).await;
     let refused = bench.spawn(&["true"]).await;
     assert!(
@@ -97,14 +99,12 @@ async fn what_a_dying_host_never_looked_at_is_told_apart_from_what_it_ran() {
             .status
             .success()
     );
-    assert_eq!(
-        patiently(waiting.exited()).await,
-        Err(Unfinished::NeverStarted)
-    );
-    assert_eq!(patiently(running.exited()).await, Err(Unfinished::HostGone));
+    assert_eq!(patiently(waiting.exited()).await, Err(NoExit::NeverStarted));
+    assert_eq!(patiently(running.exited()).await, Err(NoExit::HostGone));
     assert!(!bench.scope.join("ran").exists());
 }
 
+/// Proves: S21.
 #[tokio::test]
 async fn a_server_killed_with_9_leaves_no_process() {
     let mark = unique_mark();
@@ -131,6 +131,7 @@ async fn a_server_killed_with_9_leaves_no_process() {
     until_none_marked(&mark).await;
 }
 
+/// Proves: S22.
 #[tokio::test]
 async fn a_policy_with_a_missing_path_starts_no_host() {
     let bench = Bench::new().await;

@@ -22,6 +22,7 @@ async fn a_command_can_change_its_own_limits_and_priority_and_no_others() {
     }
 }
 
+/// Proves: S28.
 #[tokio::test]
 async fn a_file_can_only_grow_to_its_limit() {
     let bench = Bench::with(|policy| policy.limits.file_bytes = 1 << 20).await;
@@ -43,6 +44,7 @@ async fn a_file_can_only_grow_to_its_limit() {
     );
 }
 
+/// Proves: S28.
 #[tokio::test]
 async fn a_fork_bomb_stays_within_its_limit_and_is_ended() {
     let bench = Bench::with(|policy| policy.limits.processes = Some(100)).await;
@@ -75,6 +77,7 @@ async fn a_fork_bomb_stays_within_its_limit_and_is_ended() {
     );
 }
 
+/// Proves: S28.
 #[tokio::test]
 async fn memory_is_limited_when_the_policy_says_so() {
     let bench = Bench::with(|policy| policy.limits.memory_bytes = Some(512 << 20)).await;

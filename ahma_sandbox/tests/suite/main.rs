@@ -25,7 +25,7 @@ mod processes;
 mod protected;
 mod protocol;
 mod seeds;
-mod spares;
+mod standby;
 mod unprivileged;
 mod warm;
 mod without_layers;

@@ -53,6 +53,7 @@ async fn succeeds(bench: &Bench, script: &str, directory: &std::path::Path) -> b
     bench.run(&arguments).await.succeeded()
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn a_read_only_command_can_read_everything_and_write_only_temporary_files() {
     let forking = |policy: &mut SandboxPolicy| policy.launch = Launch::Fork;
@@ -88,6 +89,7 @@ async fn the_same_changes_work_where_writing_is_allowed() {
     }
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn without_namespaces_a_read_only_command_cannot_write_either() {
     let bench = read_only(|policy| policy.without = vec![Layer::Namespaces]).await;
@@ -111,6 +113,7 @@ async fn without_namespaces_a_read_only_command_cannot_write_either() {
     assert!(gap.unwrap().contains("although nothing may be written"));
 }
 
+/// Proves: S41.
 #[tokio::test]
 async fn a_limit_of_processes_counts_each_command_for_itself() {
     let bench = Bench::with(|policy| policy.limits.processes = Some(4)).await;
@@ -125,6 +128,7 @@ async fn a_limit_of_processes_counts_each_command_for_itself() {
     assert!(done.output.contains("fork"), "{done:?}");
 }
 
+/// Proves: S42.
 #[tokio::test]
 async fn a_limit_of_processes_that_cannot_be_enforced_is_said_to_be_so() {
     let gap = |bench: &Bench| {

@@ -25,6 +25,7 @@ async fn loopback_is_reached_with_network_and_not_without() {
     assert_eq!(without.python(&connect).await.output, "refused\n");
 }
 
+/// Proves: S24.
 #[tokio::test]
 async fn without_network_no_kind_of_socket_leads_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -70,6 +71,7 @@ async fn without_network_no_kind_of_socket_leads_out() {
     );
 }
 
+/// Proves: S25.
 #[tokio::test]
 async fn sockets_in_the_file_system_outside_cannot_be_reached() {
     let bench = Bench::new().await;
@@ -91,6 +93,7 @@ async fn sockets_in_the_file_system_outside_cannot_be_reached() {
     );
 }
 
+/// Proves: S25.
 #[tokio::test]
 async fn abstract_sockets_of_the_machine_cannot_be_reached() {
     use std::os::linux::net::SocketAddrExt as _;

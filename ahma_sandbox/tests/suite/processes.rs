@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use ahma_sandbox::{Input, LaunchStep, SpawnError, Unfinished};
+use ahma_sandbox::{Input, LaunchStep, NoExit, SpawnError};
 
 use crate::support::{
     Bench, finish, host_program, patiently, processes_marked, read_line, unique_mark, until_marked,
     until_none_marked,
 };
 
+/// Proves: S20.
 #[tokio::test]
 async fn a_command_sees_only_its_own_processes() {
     let bench = Bench::new().await;
@@ -30,6 +31,7 @@ async fn a_command_sees_only_its_own_processes() {
     );
 }
 
+/// Proves: S20.
 #[tokio::test]
 async fn the_supervisor_cannot_be_touched() {
     let bench = Bench::new().await;
@@ -48,6 +50,7 @@ async fn the_supervisor_cannot_be_touched() {
     assert!(traced.output.starts_with("-1 "), "{traced:?}");
 }
 
+/// Proves: S20.
 #[tokio::test]
 async fn two_commands_cannot_reach_each_other() {
     let bench = Bench::new().await;
@@ -75,6 +78,7 @@ async fn exit_codes_and_signals_are_those_of_the_command() {
     );
 }
 
+/// Proves: S2.
 #[tokio::test]
 async fn output_and_errors_come_in_the_order_they_were_written() {
     let bench = Bench::new().await;
@@ -95,6 +99,7 @@ async fn standard_input_is_empty_or_what_was_given() {
     assert_eq!(done.output, text);
 }
 
+/// Proves: S22.
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_not_started() {
     let bench = Bench::new().await;
@@ -108,7 +113,7 @@ async fn a_program_that_does_not_exist_is_not_started() {
         let step = LaunchStep::Execute;
         assert_eq!(
             bench.exit_of(&[program]).await,
-            Err(Unfinished::NotStarted { step, errno }),
+            Err(NoExit::NotStarted { step, errno }),
             "{program}"
         );
     }
@@ -120,6 +125,7 @@ async fn a_program_that_does_not_exist_is_not_started() {
     );
 }
 
+/// Proves: S6.
 #[tokio::test]
 async fn a_working_directory_outside_is_not_entered() {
     let bench = Bench::new().await;
@@ -129,7 +135,7 @@ async fn a_working_directory_outside_is_not_entered() {
     const NOT_FOUND: i32 = 2;
     assert_eq!(
         patiently(command.exited()).await,
-        Err(Unfinished::NotStarted {
+        Err(NoExit::NotStarted {
             step: LaunchStep::WorkingDirectory,
             errno: NOT_FOUND
         })
@@ -156,7 +162,7 @@ async fn large_arguments_and_environments_arrive_whole() {
     const TOO_BIG: i32 = 7;
     assert_eq!(
         bench.exit_of(&["echo", &too_long]).await,
-        Err(Unfinished::NotStarted {
+        Err(NoExit::NotStarted {
             step: LaunchStep::Execute,
             errno: TOO_BIG
         })
@@ -170,6 +176,7 @@ async fn large_arguments_and_environments_arrive_whole() {
     );
 }
 
+/// Proves: S21.
 #[tokio::test]
 async fn killing_a_command_ends_daemons_and_everything_else_of_it() {
     let bench = Bench::new().await;
@@ -373,6 +380,7 @@ fn in_a_terminal(bench: &Bench, command: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Proves: S46.
 #[tokio::test]
 async fn a_command_cannot_type_into_the_terminal_the_server_was_started_from() {
     let bench = Bench::new().await;

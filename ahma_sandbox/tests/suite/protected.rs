@@ -54,6 +54,7 @@ const ATTACKS: [&str; 18] = [
     "echo evil > deep/er/est/file",
 ];
 
+/// Proves: S36.
 #[tokio::test]
 async fn protected_paths_cannot_be_written_moved_or_replaced() {
     for launch in [Launch::Cells, Launch::Fork] {
@@ -97,6 +98,7 @@ async fn what_lies_beside_protected_paths_can_be_written() {
     assert!(done.succeeded(), "{done:?}");
 }
 
+/// Proves: S36.
 #[tokio::test]
 async fn the_report_names_what_is_really_protected() {
     let bench = Bench::with(|policy| {

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::{Child, Command, Stdio};
 
-use ahma_sandbox::{HOST_ARGUMENT, SandboxPolicy, SessionDirectory};
+use ahma_sandbox::{HOST_ARGUMENT, PrivateDir, SandboxPolicy};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     recv, sendmsg, socketpair,
@@ -29,7 +29,7 @@ struct Host {
     process: Child,
     socket: OwnedFd,
     policy: SandboxPolicy,
-    _session: SessionDirectory,
+    _session: PrivateDir,
     _base: TempDir,
 }
 
@@ -38,7 +38,7 @@ impl Host {
         let base = TempDir::new().unwrap();
         let scope = base.path().canonicalize().unwrap().join("scope");
         std::fs::create_dir(&scope).unwrap();
-        let session = SessionDirectory::create(base.path()).unwrap();
+        let session = PrivateDir::create(base.path()).unwrap();
         let policy = SandboxPolicy::new(scope, session.path());
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
@@ -64,10 +64,11 @@ impl Host {
     /// A host that has its policy.
     fn ready() -> Self {
         let host = Host::start();
-        let ledger = rustix::fs::memfd_create("ledger", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let accepted =
+            rustix::fs::memfd_create("accepted", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         host.send(
             &message(POLICY, 0, 0, &serde_json::to_vec(&host.policy).unwrap()),
-            &[&ledger],
+            &[&accepted],
         );
         assert_eq!(host.receive()[2], READY);
         host
@@ -136,6 +137,7 @@ fn message(kind: u8, number: i32, id: u64, body: &[u8]) -> Vec<u8> {
     packet
 }
 
+/// Proves: S33.
 #[test]
 fn a_host_without_a_proper_policy_ends() {
     for first in [
@@ -158,6 +160,7 @@ fn a_host_without_a_proper_policy_ends() {
     );
 }
 
+/// Proves: S33.
 #[test]
 fn messages_that_are_none_are_passed_over() {
     let host = Host::ready();
@@ -197,6 +200,7 @@ fn a_command_without_its_descriptors_is_not_started() {
     }
 }
 
+/// Proves: S33.
 #[test]
 fn a_packet_with_too_many_descriptors_ends_the_host_and_nothing_runs() {
     let host = Host::ready();

@@ -32,6 +32,7 @@ async fn run_in(bench: &Bench, host: &SandboxHost, script: &str) -> Done {
 const CHANGE: &str = "cd ~/.cache/tool && echo more >> deep/down/file && echo new > deep/new && \
                       mv deep/down deep/up && rm -r deep/up && ls -R deep";
 
+/// Proves: S43.
 #[tokio::test]
 async fn a_command_reads_the_users_cache_and_changes_only_its_own() {
     let bench = seeded(|_| {}).await;
@@ -49,6 +50,7 @@ async fn a_command_reads_the_users_cache_and_changes_only_its_own() {
     assert_eq!(fs::read_dir(users.join("deep")).unwrap().count(), 1);
 }
 
+/// Proves: S43.
 #[tokio::test]
 async fn the_users_cache_is_nowhere_else_to_be_seen() {
     let bench = seeded(|_| {}).await;
@@ -58,6 +60,7 @@ async fn the_users_cache_is_nowhere_else_to_be_seen() {
     assert!(bench.unconfined(&script).status.success());
 }
 
+/// Proves: S43.
 #[tokio::test]
 async fn a_later_host_sees_what_earlier_ones_changed_and_changes_none_of_it() {
     let bench = seeded(|_| {}).await;
@@ -108,6 +111,7 @@ async fn a_read_only_command_cannot_change_its_cache() {
     }
 }
 
+/// Proves: S43.
 #[tokio::test]
 async fn a_command_that_puts_something_in_the_place_of_a_cache_gains_nothing() {
     let bench = seeded(|_| {}).await;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ahma_sandbox::{
-    CommandRequest, Exit, Input, Layer, Network, RunningCommand, Sandbox, SandboxHost,
-    SandboxPolicy, SessionDirectory, SpawnError, Unfinished, command_environment,
+    CommandRequest, Exit, Input, Layer, Network, NoExit, PrivateDir, RunningCommand, Sandbox,
+    SandboxHost, SandboxPolicy, SpawnError, command_environment,
 };
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
@@ -28,7 +28,7 @@ pub(crate) struct Bench {
     pub(crate) host: SandboxHost,
     pub(crate) policy: SandboxPolicy,
     sandbox: Sandbox,
-    _session: SessionDirectory,
+    _session: PrivateDir,
     _base: TempDir,
 }
 
@@ -68,7 +68,7 @@ impl Bench {
         fs::write(outside.join("secret"), "the secret\n").unwrap();
         let sessions = root.join("sessions");
         fs::create_dir(&sessions).unwrap();
-        let session = SessionDirectory::create(&sessions).unwrap();
+        let session = PrivateDir::create(&sessions).unwrap();
         let mut policy = SandboxPolicy::new(&scope, session.path());
         change(&mut policy);
         let sandbox = Sandbox::new(host_program()).unwrap();
@@ -116,7 +116,7 @@ impl Bench {
     }
 
     /// How a command ends, or why it has no exit.
-    pub(crate) async fn exit_of(&self, arguments: &[&str]) -> Result<Exit, Unfinished> {
+    pub(crate) async fn exit_of(&self, arguments: &[&str]) -> Result<Exit, NoExit> {
         let mut command = self.spawn(arguments).await.unwrap();
         let exit = patiently(command.exited()).await;
         patiently(command.gone()).await;

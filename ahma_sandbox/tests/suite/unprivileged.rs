@@ -91,6 +91,7 @@ fn the_scope_works_and_files_belong_to_the_user() {
     );
 }
 
+/// Proves: S9.
 #[test]
 fn the_users_own_files_outside_stay_out_of_reach() {
     let ordinary = Ordinary::new();

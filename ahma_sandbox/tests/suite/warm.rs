@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use ahma_sandbox::{
-    CommandRequest, Input, LaunchStep, Layer, RunningCommand, SandboxPolicy, Unfinished,
+    CommandRequest, Input, LaunchStep, Layer, NoExit, RunningCommand, SandboxPolicy,
 };
 use ahma_tests::processes_below;
 use rustix::process::{Pid, Signal, kill_process};
@@ -95,6 +95,7 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
+/// Proves: S1.
 #[tokio::test]
 async fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
     let bench = warm(1).await;
@@ -128,6 +129,7 @@ async fn what_is_no_script_or_not_in_the_usual_environment_gets_a_process_of_its
     assert_eq!(shells(&bench), before);
 }
 
+/// Proves: S39.
 #[tokio::test]
 async fn each_shell_is_used_once_and_another_takes_its_place() {
     let bench = warm(2).await;
@@ -140,6 +142,7 @@ async fn each_shell_is_used_once_and_another_takes_its_place() {
     }
 }
 
+/// Proves: S39.
 #[tokio::test]
 async fn nothing_of_a_script_is_left_for_the_next_one() {
     let bench = warm(1).await;
@@ -169,6 +172,7 @@ async fn who_runs_script_after_script_finds_more_shells_waiting() {
     until_warm(&bench, 4).await;
 }
 
+/// Proves: S39.
 #[tokio::test]
 async fn every_directory_of_the_scope_is_warm_and_long_scripts_run_too() {
     let bench = warm(1).await;
@@ -216,6 +220,7 @@ async fn a_script_that_a_shell_might_misread_gets_a_new_one() {
     assert!(shells(&bench).is_disjoint(&before));
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn a_burst_beyond_the_warm_shells_is_served_all_the_same() {
     let bench = warm(2).await;
@@ -231,6 +236,7 @@ async fn a_burst_beyond_the_warm_shells_is_served_all_the_same() {
     }
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn no_shell_is_started_while_the_cores_have_enough_to_do() {
     let bench = warm(1).await;
@@ -265,7 +271,7 @@ async fn a_directory_that_is_not_there_is_named_and_nothing_runs() {
         let mut command = spawn(&bench, request).await;
         let exit = patiently(command.exited()).await;
         let step = LaunchStep::WorkingDirectory;
-        assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+        assert_eq!(exit, Err(NoExit::NotStarted { step, errno }));
         assert!(!exists(&bench.scope.join("ran")));
     }
 }
@@ -285,9 +291,10 @@ async fn a_directory_outside_the_scope_is_refused() {
     let mut command = spawn(&bench, request).await;
     let exit = patiently(command.exited()).await;
     let (step, errno) = (LaunchStep::WorkingDirectory, libc::EACCES);
-    assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+    assert_eq!(exit, Err(NoExit::NotStarted { step, errno }));
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn a_shell_that_died_while_it_waited_is_replaced() {
     let bench = warm(2).await;
@@ -303,6 +310,7 @@ async fn a_shell_that_died_while_it_waited_is_replaced() {
     assert_eq!(run(&bench, "echo fine").await.output, "fine\n");
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn a_script_whose_shell_died_before_it_looked_can_be_run_again() {
     let bench = warm(1).await;
@@ -311,11 +319,13 @@ async fn a_script_whose_shell_died_before_it_looked_can_be_run_again() {
     let mut command = spawn(&bench, script(&bench, "touch ran")).await;
     signal(shell, Signal::KILL);
     let exit = patiently(command.exited()).await;
-    assert_eq!(exit, Err(Unfinished::NeverStarted));
+    assert_eq!(exit, Err(NoExit::NeverStarted));
     assert!(!exists(&bench.scope.join("ran")));
 }
 
 /// However a host ends, the server takes back what no shell has begun to read, and no shell reads it then.
+///
+/// Proves: S40.
 #[tokio::test]
 async fn a_script_whose_host_died_before_a_shell_looked_can_be_run_again() {
     let bench = warm(1).await;
@@ -324,10 +334,11 @@ async fn a_script_whose_host_died_before_a_shell_looked_can_be_run_again() {
     let mut command = spawn(&bench, script(&bench, "touch ran")).await;
     signal(children(bench.host.pid())[0], Signal::KILL);
     let exit = patiently(command.exited()).await;
-    assert_eq!(exit, Err(Unfinished::NeverStarted));
+    assert_eq!(exit, Err(NoExit::NeverStarted));
     assert!(!exists(&bench.scope.join("ran")));
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn a_script_that_had_begun_is_not_run_again() {
     let bench = warm(1).await;
@@ -336,9 +347,10 @@ async fn a_script_that_had_begun_is_not_run_again() {
     assert_eq!(read_line(&mut output).await, "up");
     signal(children(bench.host.pid())[0], Signal::KILL);
     let exit = patiently(command.exited()).await;
-    assert_eq!(exit, Err(Unfinished::HostGone));
+    assert_eq!(exit, Err(NoExit::HostGone));
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn shells_that_always_die_are_not_started_for_ever() {
     let bench = warm(1).await;
@@ -374,7 +386,7 @@ async fn without_a_bash_every_script_gets_the_usual_answer() {
         let mut command = spawn(&bench, request.clone()).await;
         let exit = patiently(command.exited()).await;
         let (step, errno) = (LaunchStep::Execute, libc::ENOENT);
-        assert_eq!(exit, Err(Unfinished::NotStarted { step, errno }));
+        assert_eq!(exit, Err(NoExit::NotStarted { step, errno }));
     }
 }
 
@@ -391,6 +403,7 @@ async fn a_script_in_a_warm_shell_is_ended_with_everything_it_started() {
     until_none_marked(&mark).await;
 }
 
+/// Proves: S40.
 #[tokio::test]
 async fn shells_end_with_their_host() {
     let bench = warm(3).await;
@@ -409,6 +422,7 @@ async fn shells_end_with_their_host() {
     .await;
 }
 
+/// Proves: S39.
 #[tokio::test]
 async fn a_waiting_shell_is_already_confined() {
     let bench = warm(1).await;

@@ -8,6 +8,7 @@ use crate::support::{
     Bench, patiently, processes_marked, read_line, unique_mark, until_marked, until_none_marked,
 };
 
+/// Proves: S23.
 #[tokio::test]
 async fn without_namespaces_the_gaps_are_named() {
     let bench = Bench::without(&[Layer::Namespaces]).await;
@@ -28,6 +29,7 @@ async fn without_namespaces_the_gaps_are_named() {
     );
 }
 
+/// Proves: S9.
 #[tokio::test]
 async fn without_namespaces_files_outside_stay_out_of_reach() {
     let bench = Bench::without(&[Layer::Namespaces]).await;
@@ -51,6 +53,7 @@ async fn without_namespaces_files_outside_stay_out_of_reach() {
     assert_eq!(bench.sh("echo x > f && cat f").await.output, "x\n");
 }
 
+/// Proves: S20.
 #[tokio::test]
 async fn without_namespaces_other_processes_stay_out_of_reach() {
     let bench = Bench::without(&[Layer::Namespaces]).await;
@@ -85,6 +88,7 @@ async fn without_namespaces_other_processes_stay_out_of_reach() {
     }
 }
 
+/// Proves: S23.
 #[tokio::test]
 async fn without_namespaces_no_new_ones_can_be_made() {
     let bench = Bench::without(&[Layer::Namespaces]).await;
@@ -104,6 +108,7 @@ async fn without_namespaces_no_new_ones_can_be_made() {
     );
 }
 
+/// Proves: S21.
 #[tokio::test]
 async fn without_namespaces_the_whole_tree_is_still_ended() {
     let bench = Bench::without(&[Layer::Namespaces]).await;
@@ -168,6 +173,7 @@ fn on_a_weaker_machine(what: &str, script: &str) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
+/// Proves: S23.
 #[test]
 fn where_user_namespaces_are_refused_the_rest_still_holds() {
     let outside = tempfile::NamedTempFile::new().unwrap();
@@ -196,6 +202,7 @@ fn where_user_namespaces_are_refused_the_rest_still_holds() {
     );
 }
 
+/// Proves: S11.
 #[test]
 fn without_landlock_nothing_runs() {
     for what in ["no-landlock", "16-layers"] {
@@ -205,6 +212,7 @@ fn without_landlock_nothing_runs() {
     }
 }
 
+/// Proves: S17.
 #[test]
 fn inside_another_sandbox_commands_are_confined_all_the_same() {
     let outside = tempfile::NamedTempFile::new().unwrap();
@@ -222,6 +230,8 @@ fn inside_another_sandbox_commands_are_confined_all_the_same() {
 }
 
 /// As in many containers, where parts of `/proc` are covered: no other one can be mounted there.
+///
+/// Proves: S42.
 #[test]
 fn where_proc_is_partly_hidden_commands_run_and_a_limit_that_does_not_hold_is_named() {
     let scope = tempfile::tempdir().unwrap();

@@ -38,6 +38,7 @@ fn invalid_utf8_is_shown_with_its_offset() {
     insta::assert_snapshot!(check_beside_a_good_file(&workspace));
 }
 
+/// Proves: T29.
 #[test]
 fn ten_megabytes_are_too_large() {
     let workspace = Workspace::new();
@@ -46,6 +47,7 @@ fn ten_megabytes_are_too_large() {
     insta::assert_snapshot!(check_beside_a_good_file(&workspace));
 }
 
+/// Proves: T29.
 #[test]
 fn ten_thousand_levels_are_too_deep() {
     let workspace = Workspace::new();
@@ -111,6 +113,7 @@ fn an_endless_device_is_not_read() {
     insta::assert_snapshot!(check_beside_a_good_file(&workspace));
 }
 
+/// Proves: T29.
 #[test]
 fn more_than_a_hundred_faults_are_counted_not_listed() {
     let workspace = Workspace::new();

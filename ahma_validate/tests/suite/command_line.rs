@@ -4,6 +4,7 @@ use ahma_tests::{Workspace, repository};
 
 use crate::{AHMA_VALIDATE, GOOD};
 
+/// Proves: P12.
 #[test]
 fn help_shows_an_example() {
     let finished = Workspace::new().run(AHMA_VALIDATE, &["--help"]);
@@ -15,6 +16,7 @@ fn help_shows_an_example() {
     );
 }
 
+/// Proves: P12.
 #[test]
 fn version_is_that_of_the_package() {
     let finished = Workspace::new().run(AHMA_VALIDATE, &["--version"]);
@@ -29,6 +31,7 @@ fn the_shipped_tools_are_accepted() {
     assert_eq!(finished.code, 0, "{}", finished.stdout);
 }
 
+/// Proves: T7.
 #[test]
 fn json_lists_every_file_asked_for() {
     let workspace = Workspace::new();

@@ -22,6 +22,7 @@ fn sequence(name: &str, calls: &str) -> String {
     )
 }
 
+/// Proves: T13.
 #[test]
 fn of_two_files_with_one_tool_name_the_later_is_rejected_and_both_are_named() {
     let workspace = Workspace::new();
@@ -47,6 +48,7 @@ fn a_name_made_of_tool_and_subcommand_collides_with_a_plain_one() {
     insta::assert_snapshot!(workspace.run(AHMA_VALIDATE, &["tools"]).stdout);
 }
 
+/// Proves: T21.
 #[test]
 fn a_cycle_across_files_is_reported_in_each_of_them() {
     let workspace = Workspace::new();
@@ -65,6 +67,7 @@ fn a_step_into_a_rejected_file_says_which_file_to_correct() {
     insta::assert_snapshot!(workspace.run(AHMA_VALIDATE, &["tools"]).stdout);
 }
 
+/// Proves: T7.
 #[test]
 fn all_faults_of_all_files_are_reported_at_once() {
     let workspace = Workspace::new();
@@ -96,6 +99,7 @@ fn a_file_with_faults_of_its_own_is_told_about_its_steps_and_names_too() {
     insta::assert_snapshot!(workspace.run(AHMA_VALIDATE, &["tools"]).stdout);
 }
 
+/// Proves: T39.
 #[test]
 fn a_thousand_bad_steps_are_counted_not_listed() {
     let workspace = Workspace::new();

@@ -10,6 +10,7 @@ use serde_json::Value;
 /// The program under test.
 const GENERATE_TOOL_SCHEMA: &str = env!("CARGO_BIN_EXE_generate_tool_schema");
 
+/// Proves: P12.
 #[test]
 fn help_shows_an_example() {
     let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &["--help"]);
@@ -21,6 +22,7 @@ fn help_shows_an_example() {
     );
 }
 
+/// Proves: P12.
 #[test]
 fn version_is_that_of_the_package() {
     let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &["--version"]);
@@ -92,6 +94,7 @@ fn output_and_check_together_are_bad_usage() {
     assert_eq!(Workspace::new().run(GENERATE_TOOL_SCHEMA, &args).code, 2);
 }
 
+/// Proves: T27.
 #[test]
 fn the_committed_schema_is_up_to_date() {
     let committed = repository().join("docs/mtdf.schema.json");

@@ -22,6 +22,7 @@ fn kill(pids: &[u64]) {
     }
 }
 
+/// Proves: H3.
 #[test]
 fn a_killed_host_costs_its_running_operations_and_the_next_call_works() {
     let served = Served::new();
@@ -57,6 +58,7 @@ fn a_killed_host_costs_its_running_operations_and_the_next_call_works() {
     assert!(kept.text.contains("kept"), "{kept:?}");
 }
 
+/// Proves: H3.
 #[test]
 fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answer() {
     let served = Served::with(&["--rate-limit", "0"]);

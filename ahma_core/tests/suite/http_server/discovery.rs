@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{AHMA_MCP, STATE, Served, state};
 
+/// Proves: D3.
 #[test]
 fn the_state_file_tells_where_the_server_is() {
     let project = Workspace::new();
@@ -63,6 +64,7 @@ fn server_info_tells_the_same() {
     assert!(!info.to_string().contains(token));
 }
 
+/// Proves: D2, D9.
 #[test]
 fn servers_of_several_projects_do_not_disturb_each_other() {
     let servers: Vec<Served> = (0..3).map(|_| Served::new()).collect();
@@ -85,6 +87,7 @@ fn servers_of_several_projects_do_not_disturb_each_other() {
     }
 }
 
+/// Proves: D3.
 #[test]
 fn a_second_server_of_a_project_has_its_own_port_and_leaves_the_file_alone() {
     let mut first = Served::new();
@@ -105,6 +108,7 @@ fn a_second_server_of_a_project_has_its_own_port_and_leaves_the_file_alone() {
     assert!(!first.project.path().join(STATE).exists());
 }
 
+/// Proves: D2.
 #[test]
 fn a_port_that_was_asked_for_is_used_exactly_or_the_start_fails() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -145,6 +149,7 @@ for port in range(4242, 5243):
 sys.exit(subprocess.run([sys.argv[1], "--mode", "http"], stdin=subprocess.DEVNULL).returncode)
 "#;
 
+/// Proves: D2.
 #[test]
 fn when_no_port_is_free_the_range_is_named() {
     let (project, home) = (Workspace::new(), Workspace::new());
@@ -166,6 +171,7 @@ fn when_no_port_is_free_the_range_is_named() {
     assert!(refused.stderr.contains("--http-port"), "{}", refused.stderr);
 }
 
+/// Proves: D3.
 #[test]
 fn a_project_that_cannot_hold_the_file_is_a_clear_failure() {
     let (project, home, elsewhere) = (Workspace::new(), Workspace::new(), Workspace::new());
@@ -177,6 +183,7 @@ fn a_project_that_cannot_hold_the_file_is_a_clear_failure() {
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }
 
+/// Proves: D3.
 #[test]
 fn a_command_cannot_forge_the_file() {
     let served = Served::new();
@@ -188,6 +195,7 @@ fn a_command_cannot_forge_the_file() {
     assert_eq!(state(served.project.path()), before);
 }
 
+/// Proves: D10.
 #[test]
 fn a_sub_agent_finds_the_server_with_the_client_of_the_documentation() {
     let text = fs::read_to_string(repository().join("docs/sub-agents.md")).unwrap();

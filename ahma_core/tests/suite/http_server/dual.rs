@@ -51,6 +51,7 @@ impl Dual {
     }
 }
 
+/// Proves: D1.
 #[test]
 fn an_operation_of_the_ide_can_be_awaited_by_a_sub_agent_and_the_other_way_round() {
     let mut dual = Dual::start(&[]);
@@ -69,6 +70,7 @@ fn an_operation_of_the_ide_can_be_awaited_by_a_sub_agent_and_the_other_way_round
     assert_eq!(info["sessions"], 2, "{info}");
 }
 
+/// Proves: D8.
 #[test]
 fn http_accepts_before_the_ide_has_its_first_answer() {
     let (project, home) = (Workspace::new(), Workspace::new());
@@ -87,6 +89,7 @@ fn http_accepts_before_the_ide_has_its_first_answer() {
     assert_eq!(ide.wait().code(), Some(0));
 }
 
+/// Proves: D1.
 #[test]
 fn one_change_of_a_tool_file_reaches_both() {
     let project = Workspace::new();
@@ -103,6 +106,7 @@ fn one_change_of_a_tool_file_reaches_both() {
     dual.ide.notification("notifications/tools/list_changed");
 }
 
+/// Proves: D6.
 #[test]
 fn when_the_ide_goes_the_server_goes_and_takes_everything_along() {
     let mut dual = Dual::start(&[]);
@@ -119,6 +123,7 @@ fn when_the_ide_goes_the_server_goes_and_takes_everything_along() {
     assert!(std::net::TcpStream::connect(dual.address).is_err());
 }
 
+/// Proves: D1.
 #[test]
 fn nothing_but_messages_is_on_stdout_while_the_url_is_told_on_stderr() {
     let (project, home) = (Workspace::new(), Workspace::new());
@@ -139,6 +144,7 @@ fn nothing_but_messages_is_on_stdout_while_the_url_is_told_on_stderr() {
     );
 }
 
+/// Proves: D7.
 #[test]
 fn a_hundred_callers_on_each_side_at_once_get_each_their_own_answer() {
     let mut dual = Dual::start(&["--rate-limit", "0"]);

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Served, until};
 
+/// Proves: H16.
 #[test]
 fn five_hundred_sessions_each_run_a_command_at_the_same_time() {
     let served = Served::with(&["--rate-limit", "0"]);
@@ -40,6 +41,7 @@ fn five_hundred_sessions_each_run_a_command_at_the_same_time() {
     until(|| health()["operations"]["running"] == 0);
 }
 
+/// Proves: H11.
 #[test]
 #[ignore = "takes minutes; run by .ci/soak"]
 fn thirty_thousand_sessions_leave_no_memory_behind() {

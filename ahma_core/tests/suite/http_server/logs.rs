@@ -17,6 +17,7 @@ fn log(home: &Path) -> String {
     fs::read_to_string(path.unwrap()).unwrap()
 }
 
+/// Proves: P11.
 #[test]
 fn every_line_of_a_request_carries_the_id_that_its_answer_names() {
     let project = Workspace::new();
@@ -45,6 +46,7 @@ fn every_line_of_a_request_carries_the_id_that_its_answer_names() {
     );
 }
 
+/// Proves: I6.
 #[test]
 fn the_token_is_in_no_log_and_in_no_answer() {
     let project = Workspace::new();
@@ -77,6 +79,7 @@ fn the_token_is_in_no_log_and_in_no_answer() {
     assert!(!answers.contains(&token), "{answers}");
 }
 
+/// Proves: H11.
 #[test]
 fn strangers_cannot_fill_the_log() {
     let mut served = Served::with(&["--rate-limit", "0"]);
@@ -98,6 +101,7 @@ fn strangers_cannot_fill_the_log() {
     assert!(logged.len() < 20_000, "{}", logged.len());
 }
 
+/// Proves: H5.
 #[test]
 fn messages_are_echoed_when_that_is_asked_for() {
     let mut served = Served::with(&["--debug", "--log-to-stderr"]);
@@ -120,6 +124,7 @@ fn messages_are_echoed_when_that_is_asked_for() {
     assert!(said.contains("        \"text\": \"shown\\n"), "{said}");
 }
 
+/// Proves: H5.
 #[test]
 fn messages_are_not_echoed_otherwise() {
     for arguments in [&["--log-to-stderr"][..], &["--debug"]] {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Served};
 
+/// Proves: D5.
 #[test]
 fn the_start_prints_a_url_and_an_entry_that_work_as_they_are() {
     let served = Served::new();
@@ -29,6 +30,7 @@ fn the_start_prints_a_url_and_an_entry_that_work_as_they_are() {
     assert_eq!(reply.json()["result"]["serverInfo"]["name"], "ahma_mcp");
 }
 
+/// Proves: H1.
 #[test]
 fn a_command_runs_confined_for_clients_of_both_lifecycles() {
     let served = Served::new();
@@ -45,6 +47,7 @@ fn a_command_runs_confined_for_clients_of_both_lifecycles() {
     }
 }
 
+/// Proves: H1.
 #[test]
 fn the_end_of_a_background_operation_is_pushed_on_the_stream_of_its_session() {
     let served = Served::new();
@@ -71,6 +74,7 @@ fn the_end_of_a_background_operation_is_pushed_on_the_stream_of_its_session() {
     );
 }
 
+/// Proves: H1.
 #[test]
 fn progress_comes_while_a_call_waits() {
     let served = Served::new();
@@ -114,6 +118,7 @@ fn a_changed_tool_file_reaches_sessions_and_subscribers() {
     subscription.message("notifications/tools/list_changed");
 }
 
+/// Proves: H17.
 #[test]
 fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
     let served = Served::new();
@@ -135,6 +140,7 @@ fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
     }
 }
 
+/// Proves: H6.
 #[test]
 fn people_with_curl_can_look() {
     let served = Served::new();
@@ -158,6 +164,7 @@ fn people_with_curl_can_look() {
     assert_eq!(look("prompts"), json!({ "prompts": [] }));
 }
 
+/// Proves: H7, S8.
 #[test]
 fn other_addresses_than_loopback_are_refused() {
     for host in ["0.0.0.0", "::", "192.0.2.1", "example.invalid"] {
@@ -168,6 +175,7 @@ fn other_addresses_than_loopback_are_refused() {
     }
 }
 
+/// Proves: H7.
 #[test]
 fn the_newer_loopback_address_works_too() {
     let served = Served::with(&["--http-host", "::1"]);
@@ -175,6 +183,7 @@ fn the_newer_loopback_address_works_too() {
     assert!(served.connect().sync("echo hi").text.starts_with("hi\n"));
 }
 
+/// Proves: H10, P9.
 #[test]
 fn a_rate_and_a_number_of_sessions_can_be_chosen() {
     let served = Served::with(&[
@@ -198,6 +207,7 @@ fn client_request(served: &Served) -> Request {
     Request::message(&initialize("2025-06-18")).header("authorization", &format!("Bearer {token}"))
 }
 
+/// Proves: H14.
 #[test]
 fn a_large_output_is_paged_and_nothing_is_lost() {
     let served = Served::with(&["--rate-limit", "0"]);

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Served, mark, marked, until};
 
+/// Proves: H12, I5.
 #[test]
 fn the_end_of_a_session_ends_its_operations_at_once_and_no_others() {
     let served = Served::new();
@@ -36,6 +37,7 @@ fn the_end_of_a_session_ends_its_operations_at_once_and_no_others() {
     assert_eq!(again.send(address).status, 404);
 }
 
+/// Proves: H13.
 #[test]
 fn a_client_without_a_session_that_goes_takes_its_command_along() {
     let served = Served::new();
@@ -53,6 +55,7 @@ fn a_client_without_a_session_that_goes_takes_its_command_along() {
     until(|| marked(&mark) == 0);
 }
 
+/// Proves: H13.
 #[test]
 fn a_call_of_a_session_survives_its_connection_and_its_answer_can_be_fetched() {
     let served = Served::new();
@@ -72,6 +75,7 @@ fn a_call_of_a_session_survives_its_connection_and_its_answer_can_be_fetched() {
     assert!(text.starts_with("survived\n"), "{rest}");
 }
 
+/// Proves: H13.
 #[test]
 fn cancelling_a_call_stops_its_command() {
     let served = Served::new();
@@ -93,6 +97,7 @@ fn cancelling_a_call_stops_its_command() {
     );
 }
 
+/// Proves: H2.
 #[test]
 fn equal_ids_from_many_callers_never_cross() {
     let served = Served::with(&["--rate-limit", "0"]);
@@ -180,6 +185,7 @@ fn a_session_stays_what_was_agreed_on() {
     assert!(listed["result"]["resultType"].is_null(), "{listed}");
 }
 
+/// Proves: I1, S7, S8.
 #[test]
 fn without_isolation_all_clients_share_one_scope_and_none_can_change_it() {
     let served = Served::new();

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{STATE, Served, mark, marked, until};
 
+/// Proves: D6.
 #[test]
 fn a_signal_under_load_answers_every_call_and_leaves_nothing() {
     let mut served = Served::with(&["--rate-limit", "0"]);
@@ -55,6 +56,7 @@ fn a_signal_under_load_answers_every_call_and_leaves_nothing() {
     }
 }
 
+/// Proves: D6.
 #[test]
 fn an_interrupt_ends_it_the_same_way_and_a_second_one_at_once() {
     let mut served = Served::new();
@@ -67,6 +69,7 @@ fn an_interrupt_ends_it_the_same_way_and_a_second_one_at_once() {
     assert_eq!(served.process.wait().code(), Some(1));
 }
 
+/// Proves: D3.
 #[test]
 fn a_killed_server_leaves_no_process_and_a_file_that_the_next_one_replaces() {
     let mut served = Served::new();
@@ -83,6 +86,7 @@ fn a_killed_server_leaves_no_process_and_a_file_that_the_next_one_replaces() {
     assert_eq!(state["pid"], next.process.pid());
 }
 
+/// Proves: D3.
 #[test]
 fn a_command_that_locks_the_place_of_the_state_file_does_not_keep_a_server_from_starting() {
     let first = Served::new();

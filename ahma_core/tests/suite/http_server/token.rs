@@ -21,6 +21,7 @@ fn calling(port: u16, path: &str, header: &str) -> String {
     )
 }
 
+/// Proves: I6.
 #[test]
 fn a_confined_command_with_network_cannot_use_the_server_it_runs_under() {
     let served = Served::new();
@@ -51,6 +52,7 @@ fn a_confined_command_with_network_cannot_use_the_server_it_runs_under() {
     );
 }
 
+/// Proves: I6.
 #[test]
 fn without_a_token_every_program_can_call_and_the_start_says_so() {
     let mut served = Served::with(&["--http-token", "off"]);
@@ -67,6 +69,7 @@ fn without_a_token_every_program_can_call_and_the_start_says_so() {
     assert!(state(served.project.path())["token_file"].is_null());
 }
 
+/// Proves: I6.
 #[test]
 fn a_token_per_project_is_made_once_and_read_by_nobody_else() {
     let mut first = Served::new();
@@ -99,6 +102,7 @@ fn a_token_per_project_is_made_once_and_read_by_nobody_else() {
     assert_eq!(tools.send(other.address).status, 401);
 }
 
+/// Proves: I6.
 #[test]
 fn a_token_of_the_variable_is_used_and_reaches_no_command() {
     let token = "chosen-by-the-operator";
@@ -114,6 +118,7 @@ fn a_token_of_the_variable_is_used_and_reaches_no_command() {
     assert!(state(project.path())["token_file"].is_null());
 }
 
+/// Proves: I6.
 #[test]
 fn a_token_that_commands_could_read_is_refused() {
     let project = Workspace::new();
@@ -135,6 +140,7 @@ fn a_token_that_commands_could_read_is_refused() {
     );
 }
 
+/// Proves: I6.
 #[test]
 fn without_network_a_command_does_not_even_reach_the_server() {
     let served = Served::with(&["--network", "off", "--http-token", "off"]);

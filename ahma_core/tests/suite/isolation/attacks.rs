@@ -19,6 +19,7 @@ fn answer(client: &Client, tool: &str, id: &str) -> Value {
     ])
 }
 
+/// Proves: I1.
 #[test]
 fn files_of_another_session_cannot_be_read_or_written() {
     let isolated = Isolated::new();
@@ -55,6 +56,7 @@ fn files_of_another_session_cannot_be_read_or_written() {
     assert!(escaped.is_error, "{escaped:?}");
 }
 
+/// Proves: I9.
 #[test]
 fn operations_of_another_session_are_as_unknown_as_those_that_never_were() {
     let isolated = Isolated::new();
@@ -85,6 +87,7 @@ fn operations_of_another_session_are_as_unknown_as_those_that_never_were() {
     );
 }
 
+/// Proves: I9.
 #[test]
 fn nobody_is_told_of_what_another_session_did() {
     let isolated = Isolated::new();
@@ -101,6 +104,7 @@ fn nobody_is_told_of_what_another_session_did() {
     );
 }
 
+/// Proves: I9.
 #[test]
 fn processes_of_another_session_cannot_be_seen_or_signalled() {
     let isolated = Isolated::new();
@@ -123,6 +127,7 @@ fn processes_of_another_session_cannot_be_seen_or_signalled() {
     assert!(marked(&mark) >= 1);
 }
 
+/// Proves: I9.
 #[test]
 fn sockets_of_another_session_cannot_be_reached() {
     let isolated = Isolated::new();
@@ -156,6 +161,7 @@ fn sockets_of_another_session_cannot_be_reached() {
     );
 }
 
+/// Proves: I9.
 #[test]
 fn the_name_of_a_session_is_not_to_be_had_and_not_enough() {
     let isolated = Isolated::new();
@@ -183,6 +189,7 @@ fn the_name_of_a_session_is_not_to_be_had_and_not_enough() {
     assert_eq!(refused.status, 401);
 }
 
+/// Proves: I1.
 #[test]
 fn server_info_tells_of_the_callers_own_world_only() {
     let isolated = Isolated::new();
@@ -214,6 +221,7 @@ fn server_info_tells_of_the_callers_own_world_only() {
     }
 }
 
+/// Proves: I7.
 #[test]
 fn a_session_whose_scope_is_around_the_servers_own_cannot_make_tools_or_forge_its_file() {
     let projects = ahma_tests::Workspace::new();
@@ -246,6 +254,7 @@ fn a_session_whose_scope_is_around_the_servers_own_cannot_make_tools_or_forge_it
     assert!(allowed.text.starts_with("fine\n"), "{allowed:?}");
 }
 
+/// Proves: I7.
 #[test]
 fn the_places_of_tools_cannot_be_a_scope_nor_be_written_from_one_around_them() {
     let projects = ahma_tests::Workspace::new();
@@ -293,6 +302,7 @@ fn the_places_of_tools_cannot_be_a_scope_nor_be_written_from_one_around_them() {
     assert!(allowed.text.starts_with("fine\n"), "{allowed:?}");
 }
 
+/// Proves: I7.
 #[test]
 fn private_directories_and_secrets_cannot_be_a_scope() {
     let projects = ahma_tests::Workspace::new();

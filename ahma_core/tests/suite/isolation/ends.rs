@@ -21,6 +21,7 @@ fn exists(path: &str) -> bool {
     Path::new(path).exists()
 }
 
+/// Proves: I5, I11.
 #[test]
 fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
     let isolated = Isolated::new();
@@ -39,6 +40,7 @@ fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
     assert!(isolated.project("a").exists(), "the project itself stays");
 }
 
+/// Proves: S49.
 #[test]
 fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
     let isolated = Isolated::new();
@@ -71,6 +73,7 @@ fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
     );
 }
 
+/// Proves: I11.
 #[test]
 fn a_session_that_vanishes_before_it_has_a_scope_leaves_nothing() {
     let isolated = Isolated::new();
@@ -95,6 +98,7 @@ fn a_session_that_vanishes_before_it_has_a_scope_leaves_nothing() {
     assert_eq!(directories(), before + 1, "one is when it can be");
 }
 
+/// Proves: I3, I11.
 #[test]
 fn the_host_of_one_session_that_is_killed_is_not_noticed_by_others() {
     let isolated = Isolated::new();
@@ -132,6 +136,7 @@ fn the_host_of_one_session_that_is_killed_is_not_noticed_by_others() {
     }
 }
 
+/// Proves: I5.
 #[test]
 fn when_the_server_stops_every_session_ends_and_nothing_is_left() {
     let mut isolated = Isolated::new();
@@ -157,6 +162,7 @@ fn when_the_server_stops_every_session_ends_and_nothing_is_left() {
     }
 }
 
+/// Proves: I11.
 #[test]
 fn a_session_that_leaves_very_much_behind_holds_up_nobody() {
     let isolated = Isolated::new();
@@ -180,6 +186,7 @@ fn a_session_that_leaves_very_much_behind_holds_up_nobody() {
     until(|| !exists(&many));
 }
 
+/// Proves: I11.
 #[test]
 fn one_session_cannot_take_every_place_to_run() {
     let isolated = Isolated::with(&["--max-operations", "8"]);

@@ -4,6 +4,7 @@ use std::thread;
 
 use super::Isolated;
 
+/// Proves: I1.
 #[test]
 fn two_hundred_isolated_sessions_each_run_in_their_own_scope() {
     let isolated = Isolated::new();

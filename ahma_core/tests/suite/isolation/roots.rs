@@ -17,6 +17,7 @@ fn questioned(isolated: &Isolated) -> (Client, Value) {
     (client, question)
 }
 
+/// Proves: I1, I3.
 #[test]
 fn the_scope_is_the_first_root_of_the_client() {
     let isolated = Isolated::new();
@@ -36,6 +37,7 @@ fn the_scope_is_the_first_root_of_the_client() {
     assert_eq!(info["project"]["root"], json!(first));
 }
 
+/// Proves: I3.
 #[test]
 fn a_client_without_an_event_stream_is_asked_on_the_stream_of_its_call() {
     let isolated = Isolated::new();
@@ -59,6 +61,7 @@ fn runs_in_what_is_answered(isolated: &Isolated, client: &Client, mut call: Open
     assert!(text.starts_with(project.to_str().unwrap()), "{answer}");
 }
 
+/// Proves: I3.
 #[test]
 fn a_caller_of_one_document_is_asked_on_its_event_stream() {
     let isolated = Isolated::new();
@@ -74,6 +77,7 @@ fn a_caller_of_one_document_is_asked_on_its_event_stream() {
     assert!(text.starts_with(project.to_str().unwrap()), "{answer}");
 }
 
+/// Proves: I3.
 #[test]
 fn the_first_answer_counts_and_a_second_one_or_one_to_nothing_does_not() {
     let isolated = Isolated::new();
@@ -96,6 +100,7 @@ fn the_first_answer_counts_and_a_second_one_or_one_to_nothing_does_not() {
     );
 }
 
+/// Proves: I7.
 #[test]
 fn a_root_that_may_not_be_a_scope_is_refused_and_nothing_runs_instead() {
     let isolated = Isolated::new();
@@ -132,6 +137,7 @@ fn a_root_that_may_not_be_a_scope_is_refused_and_nothing_runs_instead() {
     assert!(!own.exists(), "nothing ran in the server's own scope");
 }
 
+/// Proves: I8.
 #[test]
 fn a_client_that_has_no_roots_is_told_at_once() {
     let isolated = Isolated::new();
@@ -140,6 +146,7 @@ fn a_client_that_has_no_roots_is_told_at_once() {
     assert!(refused.text.contains("capability `roots`"), "{refused:?}");
 }
 
+/// Proves: I8.
 #[test]
 fn a_client_that_says_it_cannot_name_them_is_told_at_once() {
     let isolated = Isolated::new();
@@ -151,6 +158,7 @@ fn a_client_that_says_it_cannot_name_them_is_told_at_once() {
     assert!(refused.text.contains("no folder is open"), "{refused:?}");
 }
 
+/// Proves: I8.
 #[test]
 fn a_client_that_never_answers_is_told_after_ten_seconds() {
     let isolated = Isolated::new();
@@ -161,6 +169,7 @@ fn a_client_that_never_answers_is_told_after_ten_seconds() {
     assert!(refused.text.contains("within 10 seconds"), "{refused:?}");
 }
 
+/// Proves: I4.
 #[test]
 fn roots_that_change_afterwards_end_the_session_with_403() {
     let isolated = Isolated::new();
@@ -184,6 +193,7 @@ fn roots_that_change_afterwards_end_the_session_with_403() {
     );
 }
 
+/// Proves: I4.
 #[test]
 fn roots_that_change_before_the_answer_do_no_harm() {
     let isolated = Isolated::new();
@@ -200,6 +210,7 @@ fn roots_that_change_before_the_answer_do_no_harm() {
     assert!(client.sync("echo hi").text.starts_with("hi\n"));
 }
 
+/// Proves: I8.
 #[test]
 fn without_a_session_nothing_runs_and_lists_are_there() {
     let isolated = Isolated::new();
@@ -221,6 +232,7 @@ fn without_a_session_nothing_runs_and_lists_are_there() {
     assert!(!isolated.own.path().join("ran").exists());
 }
 
+/// Proves: I3.
 #[test]
 fn many_calls_that_wait_for_the_scope_all_get_it() {
     let isolated = Isolated::new();
@@ -241,6 +253,7 @@ fn many_calls_that_wait_for_the_scope_all_get_it() {
     }
 }
 
+/// Proves: I1.
 #[test]
 fn isolation_needs_scope_roots_and_http() {
     let project = Workspace::new();
@@ -306,6 +319,7 @@ fn isolation_needs_scope_roots_and_http() {
     }
 }
 
+/// Proves: I8.
 #[test]
 fn the_instructions_do_not_name_a_scope_that_is_not_known_yet() {
     let isolated = Isolated::new();
@@ -322,6 +336,7 @@ fn the_instructions_do_not_name_a_scope_that_is_not_known_yet() {
     );
 }
 
+/// Proves: I8.
 #[test]
 fn an_answer_that_names_no_roots_is_told_at_once() {
     let isolated = Isolated::new();
@@ -331,6 +346,7 @@ fn an_answer_that_names_no_roots_is_told_at_once() {
     assert!(refused.text.contains("are no roots"), "{refused:?}");
 }
 
+/// Proves: I8.
 #[test]
 fn a_caller_who_cannot_be_asked_does_not_keep_others_from_it() {
     let isolated = Isolated::new();

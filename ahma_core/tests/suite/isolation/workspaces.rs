@@ -62,6 +62,7 @@ fn real(workspace: &Workspace) -> PathBuf {
     workspace.path().canonicalize().unwrap()
 }
 
+/// Proves: I10.
 #[test]
 fn each_has_its_own_scope_and_tools_in_both_lifecycles() {
     let served = Served::new(&[]);
@@ -92,6 +93,7 @@ fn each_has_its_own_scope_and_tools_in_both_lifecycles() {
     );
 }
 
+/// Proves: I9.
 #[test]
 fn one_sees_nothing_of_another() {
     let served = Served::new(&[]);
@@ -123,6 +125,7 @@ fn one_sees_nothing_of_another() {
     assert_eq!(state["operations"][0]["state"], "running");
 }
 
+/// Proves: I9.
 #[test]
 fn a_session_of_one_is_unknown_at_another() {
     let served = Served::new(&[]);
@@ -136,6 +139,7 @@ fn a_session_of_one_is_unknown_at_another() {
     assert!(one.sync("echo hi").text.starts_with("hi\n"));
 }
 
+/// Proves: I10.
 #[test]
 fn one_that_was_not_declared_is_404_and_without_the_token_401() {
     let served = Served::new(&[]);
@@ -156,6 +160,7 @@ fn one_that_was_not_declared_is_404_and_without_the_token_401() {
     }
 }
 
+/// Proves: I10.
 #[test]
 fn its_host_starts_with_its_first_use() {
     let served = Served::new(&[]);
@@ -167,6 +172,7 @@ fn its_host_starts_with_its_first_use() {
     assert!(processes() > before);
 }
 
+/// Proves: I10.
 #[test]
 fn a_change_of_its_tool_files_reaches_its_clients_and_no_others() {
     let served = Served::new(&[]);
@@ -191,6 +197,7 @@ fn a_change_of_its_tool_files_reaches_its_clients_and_no_others() {
     );
 }
 
+/// Proves: I10.
 #[test]
 fn isolation_and_workspaces_go_together() {
     let roots = Workspace::new();
@@ -207,6 +214,7 @@ fn isolation_and_workspaces_go_together() {
     assert!(refused.is_error, "{refused:?}");
 }
 
+/// Proves: I10.
 #[test]
 fn a_workspace_that_is_gone_is_503_with_its_reason() {
     let served = Served::new(&[]);
@@ -226,6 +234,7 @@ fn a_workspace_that_is_gone_is_503_with_its_reason() {
     let _: Value = reply.answer();
 }
 
+/// Proves: I10.
 #[test]
 fn its_private_directories_go_with_the_server() {
     let mut served = Served::new(&[]);
@@ -240,6 +249,7 @@ fn its_private_directories_go_with_the_server() {
     assert_eq!(left, Vec::<PathBuf>::new());
 }
 
+/// Proves: I10.
 #[test]
 fn commands_of_the_servers_own_scope_cannot_make_tools_of_a_workspace_inside_it() {
     let own = Workspace::new();
@@ -259,6 +269,7 @@ fn commands_of_the_servers_own_scope_cannot_make_tools_of_a_workspace_inside_it(
     assert_eq!(names(&inner), ["only_inner"]);
 }
 
+/// Proves: I10.
 #[test]
 fn records_of_the_server_cannot_be_in_a_workspace() {
     let (own, space, home) = (Workspace::new(), Workspace::new(), Workspace::new());
@@ -278,6 +289,7 @@ fn records_of_the_server_cannot_be_in_a_workspace() {
     assert!(refused.stderr.contains("audit log"), "{}", refused.stderr);
 }
 
+/// Proves: I10.
 #[test]
 fn a_workspace_that_cannot_be_opened_is_tried_no_more_often_than_the_rate_allows() {
     let (own, space) = (Workspace::new(), Workspace::new());
@@ -302,6 +314,7 @@ fn a_workspace_that_cannot_be_opened_is_tried_no_more_often_than_the_rate_allows
     std::fs::create_dir_all(space.path()).unwrap();
 }
 
+/// Proves: I10.
 #[test]
 #[ignore = "takes more than a minute; run by .ci/soak"]
 fn its_host_ends_when_nobody_uses_it_and_starts_again() {

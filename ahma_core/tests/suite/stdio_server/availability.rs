@@ -24,6 +24,7 @@ fn unavailable(served: &mut Served) -> Value {
     info.structured["tools"]["unavailable"].clone()
 }
 
+/// Proves: T26.
 #[test]
 fn a_program_on_the_path_is_known_at_once_and_a_missing_one_explained() {
     let project = Workspace::new();
@@ -41,6 +42,7 @@ fn a_program_on_the_path_is_known_at_once_and_a_missing_one_explained() {
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
 
+/// Proves: T26.
 #[test]
 fn a_check_that_runs_a_command_is_listed_once_it_has_passed() {
     let project = Workspace::new();
@@ -66,6 +68,7 @@ fn a_check_that_runs_a_command_is_listed_once_it_has_passed() {
     assert!(result.text.starts_with("ran\n"), "{}", result.text);
 }
 
+/// Proves: T26.
 #[test]
 fn a_check_is_confined_like_any_command() {
     let outside = Workspace::new();
@@ -81,6 +84,7 @@ fn a_check_is_confined_like_any_command() {
     assert_eq!(copy, "");
 }
 
+/// Proves: T26.
 #[test]
 fn checks_are_made_again_when_the_files_change() {
     let project = Workspace::new();

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Served, mark, marked, until};
 
+/// Proves: D5, S4.
 #[test]
 fn a_command_runs_in_the_project_and_its_result_ends_with_one_line_about_it() {
     let mut served = Served::new();
@@ -40,6 +41,7 @@ fn a_failed_command_is_an_error_result_with_its_exit_code() {
     );
 }
 
+/// Proves: P15.
 #[test]
 fn a_denial_is_explained() {
     let mut served = Served::new();
@@ -63,6 +65,7 @@ fn a_denial_is_explained() {
     );
 }
 
+/// Proves: O1.
 #[test]
 fn an_asynchronous_call_answers_at_once_and_await_brings_the_result() {
     let mut served = Served::new();
@@ -123,6 +126,7 @@ fn arguments_of_built_in_tools_are_held_to_their_bounds() {
     assert!(waited.text.len() < 60_000, "{}", waited.text.len());
 }
 
+/// Proves: O7.
 #[test]
 fn await_of_several_returns_all_and_names_unknown_ones() {
     let mut served = Served::new();
@@ -143,6 +147,7 @@ fn await_of_several_returns_all_and_names_unknown_ones() {
     assert!(unknown.is_error && unknown.text.contains("there is no operation op_nosuch"));
 }
 
+/// Proves: O7.
 #[test]
 fn cancel_ends_the_whole_tree_before_it_answers() {
     let mut served = Served::new();
@@ -191,6 +196,7 @@ fn cancelling_a_call_stops_its_command() {
     });
 }
 
+/// Proves: O7.
 #[test]
 fn a_long_output_is_shown_in_part_and_can_be_read_and_searched() {
     let mut served = Served::new();
@@ -230,6 +236,7 @@ fn a_long_output_is_shown_in_part_and_can_be_read_and_searched() {
     );
 }
 
+/// Proves: S6.
 #[test]
 fn standard_input_and_directory_can_be_given() {
     let mut served = Served::new();
@@ -248,6 +255,7 @@ fn standard_input_and_directory_can_be_given() {
     );
 }
 
+/// Proves: O9.
 #[test]
 fn the_deadline_of_a_call_is_kept() {
     let mut served = Served::new();
@@ -261,6 +269,7 @@ fn the_deadline_of_a_call_is_kept() {
     assert_eq!(result.record["state"], "timed_out");
 }
 
+/// Proves: P14.
 #[test]
 fn wrong_calls_are_answered_each_in_its_way() {
     let mut served = Served::new();
@@ -314,6 +323,7 @@ fn wrong_calls_are_answered_each_in_its_way() {
     }
 }
 
+/// Proves: P13.
 #[test]
 fn the_tools_are_listed_with_closed_schemas() {
     let mut served = Served::new();
@@ -339,6 +349,7 @@ fn the_tools_are_listed_with_closed_schemas() {
     }
 }
 
+/// Proves: P13.
 #[test]
 fn many_calls_at_once_each_get_their_own_answer() {
     let mut served = Served::new();
@@ -375,6 +386,7 @@ fn waiting_shells(served: &Served) -> Vec<u32> {
     shells.collect()
 }
 
+/// Proves: S1.
 #[test]
 fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
     let mut served = Served::new();
@@ -393,6 +405,7 @@ fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
     until(|| waiting_shells(&served).len() == 2);
 }
 
+/// Proves: S40.
 #[test]
 fn warm_shells_can_be_switched_off() {
     let mut served = Served::with(&["--warm-shells", "0"], &[]);

@@ -15,6 +15,7 @@ fn assert_confined(text: &str) {
     assert!(!text.contains("the secret"), "{text}");
 }
 
+/// Proves: S30.
 #[test]
 fn in_a_call_that_waits() {
     let mut served = Served::new();
@@ -22,6 +23,7 @@ fn in_a_call_that_waits() {
     assert_confined(&served.sync(&attempt).text);
 }
 
+/// Proves: S30.
 #[test]
 fn in_a_call_that_does_not_wait() {
     let mut served = Served::new();
@@ -31,6 +33,7 @@ fn in_a_call_that_does_not_wait() {
     assert_confined(&result.text);
 }
 
+/// Proves: S30.
 #[test]
 fn after_waiting_in_the_queue() {
     let mut served = Served::with(&["--max-operations", "1"], &[]);
@@ -50,6 +53,7 @@ fn after_waiting_in_the_queue() {
     assert_confined(&result.text);
 }
 
+/// Proves: S30.
 #[test]
 fn after_the_sandbox_host_was_restarted() {
     let mut served = Served::new();
@@ -91,6 +95,7 @@ fn when_a_call_is_cancelled_and_another_follows() {
     assert_confined(&served.sync(&attempt).text);
 }
 
+/// Proves: S16.
 #[test]
 fn not_the_words_of_a_command_are_judged_but_what_it_does() {
     let mut served = Served::new();
@@ -106,6 +111,7 @@ fn not_the_words_of_a_command_are_judged_but_what_it_does() {
     assert!(disguised.is_error, "{}", disguised.text);
 }
 
+/// Proves: S35.
 #[test]
 fn a_scope_around_the_usual_place_for_private_directories_has_them_elsewhere() {
     let project = ahma_tests::Workspace::new();

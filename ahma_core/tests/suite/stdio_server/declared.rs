@@ -47,6 +47,7 @@ fn names(served: &mut Served) -> Vec<String> {
         .collect()
 }
 
+/// Proves: T40.
 #[test]
 fn a_declared_tool_runs_with_its_arguments_in_its_place() {
     let project = project();
@@ -66,6 +67,7 @@ fn a_declared_tool_runs_with_its_arguments_in_its_place() {
     assert_eq!(result.record["tool"], "show_all");
 }
 
+/// Proves: T40.
 #[test]
 fn wrong_arguments_are_all_named_and_nothing_runs() {
     let mut served = Served::of(project(), &[]);
@@ -85,6 +87,7 @@ fn wrong_arguments_are_all_named_and_nothing_runs() {
     assert!(status.text.contains("no operations"), "{}", status.text);
 }
 
+/// Proves: O2, O5.
 #[test]
 fn a_call_waits_when_operator_caller_or_file_say_so() {
     let mut served = Served::of(project(), &[]);
@@ -111,6 +114,7 @@ fn a_call_waits_when_operator_caller_or_file_say_so() {
     assert!(shell.text.starts_with("hi\n"), "{}", shell.text);
 }
 
+/// Proves: T40.
 #[test]
 fn what_a_file_gives_up_is_taken_from_its_commands() {
     let project = Workspace::new();
@@ -126,6 +130,7 @@ fn what_a_file_gives_up_is_taken_from_its_commands() {
     assert!(!served.sync("echo x > file").is_error);
 }
 
+/// Proves: T40.
 #[test]
 fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
     let project = Workspace::new();
@@ -141,6 +146,7 @@ fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
     until(|| marked(&mark) == 0);
 }
 
+/// Proves: T40.
 #[test]
 fn a_rejected_file_keeps_no_other_from_working() {
     let project = project();
@@ -161,6 +167,7 @@ fn a_rejected_file_keeps_no_other_from_working() {
     );
 }
 
+/// Proves: T37.
 #[test]
 fn without_tool_files_those_of_the_program_are_served() {
     let project = Workspace::new();
@@ -185,6 +192,7 @@ fn without_tool_files_those_of_the_program_are_served() {
     );
 }
 
+/// Proves: T40.
 #[test]
 fn the_operator_chooses_files_and_can_leave_the_shell_out() {
     let project = project();
@@ -208,6 +216,7 @@ fn the_operator_chooses_files_and_can_leave_the_shell_out() {
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
 
+/// Proves: T40.
 #[test]
 fn tools_are_listed_with_title_promises_and_schema() {
     let project = Workspace::new();

@@ -59,6 +59,7 @@ fn grants_and_network_follow_the_operator() {
     assert_eq!(info["sandbox"]["network"], false);
 }
 
+/// Proves: S18.
 #[test]
 fn without_the_sandbox_every_result_says_so() {
     let mut served = Served::with(&["--no-sandbox"], &[]);
@@ -80,6 +81,7 @@ fn without_the_sandbox_every_result_says_so() {
     assert_eq!(marked(&mark), 0, "trees are ended all the same");
 }
 
+/// Proves: O10.
 #[test]
 fn when_the_client_goes_everything_ends() {
     let mut served = Served::new();
@@ -102,6 +104,7 @@ fn when_the_client_goes_everything_ends() {
     assert!(left.is_empty(), "private directories are removed: {left:?}");
 }
 
+/// Proves: O10.
 #[test]
 fn a_termination_signal_ends_everything() {
     let mut served = Served::new();
@@ -115,6 +118,8 @@ fn a_termination_signal_ends_everything() {
 }
 
 /// The SDK alone would wait five seconds for the answer of the call before anything else.
+///
+/// Proves: O22.
 #[test]
 fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
     let mut served = Served::new();
@@ -132,6 +137,7 @@ fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O22.
 #[test]
 fn a_signal_ends_stubborn_commands_within_three_seconds() {
     for signal in ["-TERM", "-INT"] {
@@ -150,6 +156,7 @@ fn a_signal_ends_stubborn_commands_within_three_seconds() {
     }
 }
 
+/// Proves: O22.
 #[test]
 fn a_second_signal_ends_the_server_at_once() {
     let mut served = Served::new();
@@ -173,6 +180,7 @@ fn a_second_signal_ends_the_server_at_once() {
     );
 }
 
+/// Proves: O22.
 #[test]
 fn a_call_that_is_ended_by_a_signal_is_answered() {
     let mut served = Served::new();
@@ -190,6 +198,7 @@ fn a_call_that_is_ended_by_a_signal_is_answered() {
     assert_eq!(served.client.wait().code(), Some(0));
 }
 
+/// Proves: O22.
 #[test]
 fn a_client_that_only_looks_is_left_in_peace() {
     let project = Workspace::new();
@@ -198,6 +207,7 @@ fn a_client_that_only_looks_is_left_in_peace() {
     assert_eq!(client.wait().code(), Some(0));
 }
 
+/// Proves: O10.
 #[test]
 fn a_killed_server_leaves_no_process() {
     let mut served = Served::new();
@@ -228,6 +238,7 @@ fn a_server_whose_program_was_removed_can_still_start_hosts() {
     until(|| served.sync("echo again").text.starts_with("again\n"));
 }
 
+/// Proves: P16.
 #[test]
 fn a_start_leaves_the_project_as_it_was() {
     let mut served = Served::new();
@@ -257,6 +268,7 @@ fn a_scope_that_is_too_wide_is_refused() {
     assert_eq!(refused.stdout, "");
 }
 
+/// Proves: S11, S15, S17.
 #[test]
 fn without_landlock_the_server_refuses_and_says_what_to_do() {
     for what in ["no-landlock", "16-layers"] {

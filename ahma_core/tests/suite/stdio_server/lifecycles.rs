@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Served, mark, marked, modern, unspoken_to as server, until};
 
+/// Proves: P17.
 #[test]
 fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
     for (asked, answered) in [
@@ -39,6 +40,7 @@ fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
     }
 }
 
+/// Proves: P17.
 #[test]
 fn the_stateless_lifecycle_needs_no_handshake() {
     let project = Workspace::new();
@@ -62,6 +64,7 @@ fn the_stateless_lifecycle_needs_no_handshake() {
     assert!(result.text.starts_with("hi\n"), "{result:?}");
 }
 
+/// Proves: P17.
 #[test]
 fn what_is_not_offered_is_unknown_in_both() {
     let project = Workspace::new();
@@ -76,6 +79,7 @@ fn what_is_not_offered_is_unknown_in_both() {
     }
 }
 
+/// Proves: H17.
 #[test]
 fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
     let project = Workspace::new();
@@ -105,6 +109,7 @@ fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
     assert_eq!(answers[3]["error"]["data"]["uri"], "file:///none");
 }
 
+/// Proves: P17.
 #[test]
 fn a_subscriber_is_told_of_a_changed_list() {
     let project = Workspace::new();
@@ -125,6 +130,7 @@ fn a_subscriber_is_told_of_a_changed_list() {
     );
 }
 
+/// Proves: O8.
 #[test]
 fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
     let mut served = Served::new();
@@ -152,6 +158,7 @@ fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
     assert!(status.text.contains("running"), "{}", status.text);
 }
 
+/// Proves: O3.
 #[test]
 fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_message() {
     let mut served = Served::new();
@@ -195,6 +202,7 @@ fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_me
     );
 }
 
+/// Proves: O3.
 #[test]
 fn a_client_that_wants_only_errors_gets_no_message_and_a_newer_one_no_push_at_all() {
     let mut served = Served::new();
@@ -221,6 +229,7 @@ fn a_client_that_wants_only_errors_gets_no_message_and_a_newer_one_no_push_at_al
     assert_eq!(client.notifications_received("notifications/message"), 0);
 }
 
+/// Proves: O8.
 #[test]
 fn a_call_that_is_cancelled_before_it_is_answered_runs_nothing() {
     let mut served = Served::new();
@@ -243,6 +252,7 @@ fn a_call_that_is_cancelled_before_it_is_answered_runs_nothing() {
     assert_eq!((listed.text.as_str(), ran), ("no operations", false));
 }
 
+/// Proves: O8.
 #[test]
 fn a_wait_that_is_cancelled_is_over() {
     let mut served = Served::new();

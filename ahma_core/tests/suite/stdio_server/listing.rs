@@ -22,6 +22,7 @@ fn project() -> Workspace {
     project
 }
 
+/// Proves: P19.
 #[test]
 fn the_list_is_what_clients_rely_on() {
     let mut served = Served::of(project(), &[]);
@@ -30,6 +31,7 @@ fn the_list_is_what_clients_rely_on() {
     insta::assert_snapshot!("tools_list", text);
 }
 
+/// Proves: P19.
 #[test]
 fn both_lifecycles_list_the_same_tools_in_the_same_order() {
     let mut served = Served::of(project(), &[]);

@@ -28,6 +28,7 @@ fn records(file: &Path) -> Vec<Value> {
         .collect()
 }
 
+/// Proves: P20.
 #[test]
 fn every_operation_is_recorded_with_who_what_where_and_how_it_ended() {
     let project = Workspace::new();
@@ -65,6 +66,7 @@ fn every_operation_is_recorded_with_who_what_where_and_how_it_ended() {
     assert_eq!(mode & 0o077, 0, "nobody else reads it");
 }
 
+/// Proves: P20.
 #[test]
 fn the_operator_decides_where_records_go() {
     let elsewhere = Workspace::new();
@@ -103,6 +105,7 @@ fn the_operator_decides_where_records_go() {
     );
 }
 
+/// Proves: P4, P5.
 #[test]
 fn the_log_is_a_file_without_colours_and_names_rejected_files() {
     let project = Workspace::new();
@@ -119,6 +122,7 @@ fn the_log_is_a_file_without_colours_and_names_rejected_files() {
     assert!(!text.contains("not in the log"), "{text}");
 }
 
+/// Proves: P4, P5, P7.
 #[test]
 fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
     let workspace = Workspace::new();
@@ -164,6 +168,7 @@ fn a_log_that_cannot_be_written_is_told_by_the_server_itself() {
     assert!(warnings.contains("there is no audit log in"), "{warnings}");
 }
 
+/// Proves: P23.
 #[test]
 fn a_log_that_nobody_reads_stops_nothing() {
     let project = Workspace::new();

@@ -80,6 +80,7 @@ fn flood(act: &str, bytes: u64, lines: u64, patience: Duration) {
     assert!(!tail.text.is_empty(), "{tail:?}");
 }
 
+/// Proves: O16.
 #[test]
 fn a_child_that_ignores_signals_is_killed() {
     let mut server = server();
@@ -94,6 +95,7 @@ fn a_child_that_ignores_signals_is_killed() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O16.
 #[test]
 fn a_child_that_stops_itself_is_killed() {
     let mut server = server();
@@ -103,6 +105,7 @@ fn a_child_that_stops_itself_is_killed() {
     assert_eq!(record(&result), json!(["timed_out", null, 9, 3, 1]));
 }
 
+/// Proves: O16.
 #[test]
 fn a_child_that_reads_gets_the_end_at_once() {
     let mut server = server();
@@ -112,6 +115,7 @@ fn a_child_that_reads_gets_the_end_at_once() {
     assert_eq!(record(&result), json!(["completed", 0, null, 7, 1]));
 }
 
+/// Proves: O16.
 #[test]
 fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
     let mut server = server();
@@ -124,6 +128,7 @@ fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O16.
 #[test]
 fn daemons_end_with_their_call() {
     let mut server = server();
@@ -135,6 +140,7 @@ fn daemons_end_with_their_call() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O16.
 #[test]
 fn a_crash_keeps_what_was_written() {
     let mut server = server();
@@ -145,6 +151,7 @@ fn a_crash_keeps_what_was_written() {
     assert!(result.text.starts_with("before\n"), "{}", result.text);
 }
 
+/// Proves: O16.
 #[test]
 fn a_child_that_closes_its_output_is_waited_for() {
     let mut server = server();
@@ -162,6 +169,7 @@ fn characters_that_come_byte_by_byte_are_put_together() {
     assert!(result.text.starts_with(&"ä".repeat(100)), "{}", result.text);
 }
 
+/// Proves: O16.
 #[test]
 fn binary_rubbish_is_counted_and_shown_as_text() {
     let mut server = server();
@@ -188,6 +196,7 @@ fn binary_rubbish_is_counted_and_shown_as_text() {
     }
 }
 
+/// Proves: O17.
 #[test]
 fn a_flood_does_not_make_the_server_grow() {
     flood(
@@ -198,6 +207,7 @@ fn a_flood_does_not_make_the_server_grow() {
     );
 }
 
+/// Proves: O17.
 #[test]
 fn one_endless_line_does_not_make_the_server_grow() {
     flood(
@@ -208,6 +218,7 @@ fn one_endless_line_does_not_make_the_server_grow() {
     );
 }
 
+/// Proves: O17.
 #[test]
 fn searching_a_large_output_does_not_make_the_server_grow() {
     // Some pieces are held at the same time, by several threads; how many does not depend on the size.
@@ -236,6 +247,7 @@ fn a_million_empty_lines_are_counted() {
     );
 }
 
+/// Proves: O17.
 #[test]
 #[ignore = "writes gigabytes; .ci/soak runs it with an optimised server"]
 fn two_gigabytes_do_not_make_the_server_grow() {
@@ -253,6 +265,7 @@ fn two_gigabytes_do_not_make_the_server_grow() {
     );
 }
 
+/// Proves: O16.
 #[test]
 fn a_fork_bomb_is_bounded_and_ended() {
     let mut server = server();
@@ -272,6 +285,7 @@ fn a_fork_bomb_is_bounded_and_ended() {
     );
 }
 
+/// Proves: O16.
 #[test]
 fn processes_that_come_and_go_without_end_do_not_outlive_the_deadline() {
     let mut server = server();
@@ -283,6 +297,7 @@ fn processes_that_come_and_go_without_end_do_not_outlive_the_deadline() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O16.
 #[test]
 fn five_hundred_stubborn_commands_end_with_the_server() {
     let mut server = server_with(&["--max-operations", "500"]);
@@ -304,6 +319,7 @@ fn five_hundred_stubborn_commands_end_with_the_server() {
     assert_eq!(marked(&mark), 0);
 }
 
+/// Proves: O17.
 #[test]
 fn many_calls_leave_the_server_as_small_as_few() {
     let mut server = server_with(&["--keep-operations", "50"]);

@@ -16,6 +16,7 @@ fn repository(arguments: &[&str]) -> Served {
     Served::of(project, arguments)
 }
 
+/// Proves: S37.
 #[test]
 fn hooks_cannot_be_planted_and_git_works() {
     let mut served = repository(&[]);
@@ -34,6 +35,7 @@ fn hooks_cannot_be_planted_and_git_works() {
     assert_eq!(protected.len(), 1, "{protected:?}");
 }
 
+/// Proves: S37.
 #[test]
 fn settings_that_run_programs_are_told_about_once() {
     let mut served = repository(&[]);
@@ -53,6 +55,7 @@ fn settings_that_run_programs_are_told_about_once() {
     assert!(!link.text.contains("root:"), "{}", link.text);
 }
 
+/// Proves: S37.
 #[test]
 fn another_repository_in_place_of_this_one_is_told_about() {
     let mut served = repository(&[]);
@@ -64,6 +67,7 @@ fn another_repository_in_place_of_this_one_is_told_about() {
     );
 }
 
+/// Proves: S37.
 #[test]
 fn what_appears_is_told_about_and_protected_from_then_on() {
     let mut served = Served::new();
@@ -88,6 +92,7 @@ fn what_appears_is_told_about_and_protected_from_then_on() {
     assert!(served.sync("echo evil > .git/hooks/pre-commit").is_error);
 }
 
+/// Proves: S37.
 #[test]
 fn the_operator_decides_what_is_protected() {
     let mut served = repository(&["--unprotect", ".git/hooks", "--protect", "important"]);
@@ -100,6 +105,7 @@ fn the_operator_decides_what_is_protected() {
     assert!(!hook.is_error, "{}", hook.text);
 }
 
+/// Proves: S37.
 #[test]
 fn what_the_operator_changes_between_commands_is_no_news() {
     let mut served = Served::new();
@@ -132,6 +138,7 @@ fn a_trap_in_the_project_does_not_keep_the_server_from_starting() {
     assert!(served.sync("echo on").text.starts_with("on\n"));
 }
 
+/// Proves: S47.
 #[test]
 fn the_directory_that_tools_are_read_from_cannot_be_written() {
     let schema = "\"$schema\": \"mtdf.schema.json\"";
@@ -161,6 +168,7 @@ fn the_directory_that_tools_are_read_from_cannot_be_written() {
     assert!(!allowed.sync("echo '{}' > tools/more.json").is_error);
 }
 
+/// Proves: S47.
 #[test]
 fn a_tool_file_that_a_command_plants_is_not_served() {
     let mut served = Served::new();

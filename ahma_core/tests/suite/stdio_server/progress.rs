@@ -10,6 +10,7 @@ fn told(client: &mut ahma_tests::mcp::McpProcess) -> Value {
     client.notification("notifications/progress")["params"].clone()
 }
 
+/// Proves: O19.
 #[test]
 fn a_call_that_waits_is_told_at_once_and_then_what_was_written_last() {
     let mut served = Served::new();
@@ -37,6 +38,7 @@ fn a_call_that_waits_is_told_at_once_and_then_what_was_written_last() {
     );
 }
 
+/// Proves: O19.
 #[test]
 fn much_output_is_told_about_once_a_second_at_most() {
     let mut served = Served::new();
@@ -56,6 +58,7 @@ fn much_output_is_told_about_once_a_second_at_most() {
     assert!(told <= seconds + 2, "told {told} times in {seconds} s");
 }
 
+/// Proves: O19.
 #[test]
 fn a_wait_is_told_what_its_operations_write_in_both_lifecycles() {
     for is_modern in [false, true] {
@@ -86,6 +89,7 @@ fn a_wait_is_told_what_its_operations_write_in_both_lifecycles() {
     }
 }
 
+/// Proves: O19.
 #[test]
 fn a_sequence_tells_which_step_it_is_at() {
     let project = Workspace::new();
@@ -120,6 +124,8 @@ fn a_sequence_tells_which_step_it_is_at() {
 }
 
 /// Clients give up on calls that are silent for long.
+///
+/// Proves: O19.
 #[test]
 fn a_silent_command_is_told_about_all_the_same() {
     let mut served = Served::new();

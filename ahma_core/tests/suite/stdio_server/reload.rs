@@ -43,6 +43,7 @@ fn rejected(served: &mut Served) -> usize {
         .len()
 }
 
+/// Proves: T4.
 #[test]
 fn a_file_that_comes_changes_or_goes_is_noticed_and_told() {
     let mut served = served();
@@ -62,6 +63,7 @@ fn a_file_that_comes_changes_or_goes_is_noticed_and_told() {
     assert!(!has(&mut served, "renamed") && has(&mut served, "first"));
 }
 
+/// Proves: T4.
 #[test]
 fn a_change_that_no_client_sees_is_taken_over_without_a_word() {
     let mut served = served();
@@ -73,6 +75,7 @@ fn a_change_that_no_client_sees_is_taken_over_without_a_word() {
     assert_eq!(served.client.notifications_so_far(CHANGED), 0);
 }
 
+/// Proves: T4.
 #[test]
 fn a_broken_file_keeps_its_last_good_version_and_is_reported() {
     let mut served = served();
@@ -86,6 +89,7 @@ fn a_broken_file_keeps_its_last_good_version_and_is_reported() {
     assert!(says(&mut served, "first", "mended"));
 }
 
+/// Proves: T4.
 #[test]
 fn a_directory_that_is_replaced_is_followed_when_the_operator_asks() {
     let mut served = served();
@@ -105,6 +109,7 @@ fn a_directory_that_is_replaced_is_followed_when_the_operator_asks() {
     assert!(!has(&mut served, "first"));
 }
 
+/// Proves: T4, T44.
 #[test]
 fn a_directory_that_commands_can_write_is_read_again_only_when_the_operator_asks() {
     let project = Workspace::new();
@@ -126,6 +131,7 @@ fn a_directory_that_commands_can_write_is_read_again_only_when_the_operator_asks
     until(|| has(&mut served, "evil"));
 }
 
+/// Proves: T4.
 #[test]
 fn a_change_beside_a_directory_that_commands_can_write_does_not_have_that_one_read() {
     let safe = Workspace::new();
@@ -190,6 +196,7 @@ fn change(project: &Workspace, number: usize, round: usize) {
     }
 }
 
+/// Proves: T4.
 #[test]
 fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
     const FILES: usize = 500;
@@ -226,6 +233,8 @@ fn a_storm_of_changes_loses_no_call_and_ends_in_the_last_state() {
 }
 
 /// A link in the scope can be turned elsewhere by a command.
+///
+/// Proves: T44.
 #[test]
 fn a_directory_that_a_link_leads_to_is_read_again_only_when_the_operator_asks() {
     let (project, outside) = (Workspace::new(), Workspace::new());
@@ -242,6 +251,7 @@ fn a_directory_that_a_link_leads_to_is_read_again_only_when_the_operator_asks() 
     until(|| has(&mut served, "second"));
 }
 
+/// Proves: T45.
 #[test]
 fn a_check_that_takes_long_does_not_hold_changes_back() {
     let project = Workspace::new();

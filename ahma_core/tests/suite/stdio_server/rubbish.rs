@@ -50,6 +50,7 @@ const PASSED_OVER: [&str; 8] = [
     "{\"jsonrpc\":\"2.0\",\"id\":4711,\"error\":{\"code\":-1,\"message\":\"no\"}}",
 ];
 
+/// Proves: P18.
 #[test]
 fn what_is_no_message_is_refused_and_the_next_one_answered() {
     let mut served = Served::new();
@@ -70,6 +71,7 @@ fn what_is_no_message_is_refused_and_the_next_one_answered() {
     assert!(served.sync("echo alive").text.starts_with("alive\n"));
 }
 
+/// Proves: P18.
 #[test]
 fn rubbish_before_the_first_request_does_not_end_the_server() {
     let project = Workspace::new();
@@ -85,6 +87,7 @@ fn rubbish_before_the_first_request_does_not_end_the_server() {
     }
 }
 
+/// Proves: P18.
 #[test]
 fn wrong_types_in_a_request_are_answered_to_that_request() {
     let mut served = Served::new();
@@ -125,6 +128,7 @@ fn wrong_types_in_a_request_are_answered_to_that_request() {
     assert!(answer["result"].is_object());
 }
 
+/// Proves: P18.
 #[test]
 fn a_line_that_is_too_long_is_refused_and_not_held() {
     let mut served = Served::new();
@@ -148,6 +152,7 @@ fn a_line_that_is_too_long_is_refused_and_not_held() {
     assert!(result.text.starts_with(&room.to_string()), "{result:?}");
 }
 
+/// Proves: P18.
 #[test]
 fn deep_nesting_is_refused() {
     let mut served = Served::new();
@@ -164,6 +169,7 @@ fn deep_nesting_is_refused() {
     assert!(served.sync("echo alive").text.starts_with("alive\n"));
 }
 
+/// Proves: P18.
 #[test]
 fn a_number_and_a_text_are_different_ids() {
     let mut served = Served::new();
@@ -182,6 +188,7 @@ fn a_number_and_a_text_are_different_ids() {
     }
 }
 
+/// Proves: P18.
 #[test]
 fn requests_with_the_same_id_each_get_their_answer() {
     let mut served = Served::new();
@@ -213,6 +220,7 @@ fn requests_with_the_same_id_each_get_their_answer() {
     }
 }
 
+/// Proves: P18.
 #[test]
 fn an_id_that_was_cancelled_can_be_used_again_and_gets_the_new_answer() {
     let mut served = Served::new();
@@ -241,6 +249,7 @@ fn an_id_that_was_cancelled_can_be_used_again_and_gets_the_new_answer() {
     assert!(text.starts_with("new\n"), "{answer}");
 }
 
+/// Proves: P18.
 #[test]
 fn nothing_of_cancelled_requests_goes_to_others() {
     let mut served = Served::new();
@@ -263,6 +272,7 @@ fn nothing_of_cancelled_requests_goes_to_others() {
     }
 }
 
+/// Proves: P18.
 #[test]
 fn a_request_that_does_not_say_who_asks_is_no_beginning() {
     let project = Workspace::new();
@@ -279,6 +289,8 @@ fn a_request_that_does_not_say_who_asks_is_no_beginning() {
 }
 
 /// A client that asks and never reads is refused more, costs no more memory, and its end is seen.
+///
+/// Proves: P18, P23.
 #[test]
 fn answers_that_nobody_reads_are_bounded() {
     let project = Workspace::new();

@@ -39,6 +39,7 @@ fn step(words: &str, code: i32) -> Value {
     json!({ "tool": "say", "args": { "words": words, "code": code } })
 }
 
+/// Proves: T23.
 #[test]
 fn steps_run_in_order_as_one_operation_in_the_directory_of_the_sequence() {
     let steps = json!([
@@ -66,6 +67,7 @@ fn steps_run_in_order_as_one_operation_in_the_directory_of_the_sequence() {
     assert_eq!(listed.structured["operations"].as_array().unwrap().len(), 2);
 }
 
+/// Proves: T41.
 #[test]
 fn the_first_failure_ends_the_sequence_unless_it_does_not_matter() {
     let steps = json!([step("first", 0), step("second", 7), step("third", 0)]);
@@ -98,6 +100,7 @@ fn the_first_failure_ends_the_sequence_unless_it_does_not_matter() {
     );
 }
 
+/// Proves: T41.
 #[test]
 fn a_step_is_left_out_when_its_file_is_there_or_missing() {
     let with = |words: &str, key: &str, file: &str| {
@@ -133,6 +136,7 @@ fn a_step_is_left_out_when_its_file_is_there_or_missing() {
     );
 }
 
+/// Proves: T41.
 #[test]
 fn cancelling_ends_the_step_that_runs_and_the_rest() {
     let mark = mark(91);
@@ -150,6 +154,7 @@ fn cancelling_ends_the_step_that_runs_and_the_rest() {
     assert!(!served.project.path().join("after").exists());
 }
 
+/// Proves: T41.
 #[test]
 fn a_wrong_step_is_named_before_anything_runs() {
     let steps = json!([
@@ -166,6 +171,7 @@ fn a_wrong_step_is_named_before_anything_runs() {
     assert!(!served.project.path().join("ran").exists());
 }
 
+/// Proves: T22.
 #[test]
 fn there_is_a_pause_between_two_steps() {
     let now = json!({ "tool": "sandboxed_shell", "args": { "command": "date +%s%3N" } });
@@ -181,6 +187,7 @@ fn there_is_a_pause_between_two_steps() {
     assert!(second - first >= 200, "{first} and {second}");
 }
 
+/// Proves: T42.
 #[test]
 fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
     let project = Workspace::new();
@@ -237,6 +244,7 @@ fn built_in_tools_can_be_steps_and_none_waits_for_its_own_sequence() {
     assert!(!result.text.contains("never"), "{}", result.text);
 }
 
+/// Proves: T43.
 #[test]
 fn a_sequence_keeps_its_deadline() {
     let project = Workspace::new();

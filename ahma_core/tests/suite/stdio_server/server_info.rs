@@ -15,6 +15,7 @@ fn git(project: &Workspace, arguments: &[&str]) {
     assert_eq!(done.code, 0, "{}", done.stderr);
 }
 
+/// Proves: P8.
 #[test]
 fn everything_a_client_needs_to_know_is_told() {
     let mut served = Served::new();
@@ -41,6 +42,7 @@ fn everything_a_client_needs_to_know_is_told() {
     assert_eq!(info["operations"], json!({ "running": 0, "queued": 0 }));
 }
 
+/// Proves: P8.
 #[test]
 fn a_directory_without_a_repository_has_its_own_name() {
     let mut served = Served::new();
@@ -50,6 +52,7 @@ fn a_directory_without_a_repository_has_its_own_name() {
     assert_eq!(project, json!({ "name": name, "root": root, "git": null }));
 }
 
+/// Proves: P8.
 #[test]
 fn a_repository_is_told_about_without_its_password() {
     let project = Workspace::new();
@@ -74,6 +77,8 @@ fn a_repository_is_told_about_without_its_password() {
 }
 
 /// What a repository can make Git run does not run outside the sandbox, and does not keep the answer.
+///
+/// Proves: P8.
 #[test]
 fn a_repository_cannot_make_the_question_run_its_programs() {
     let project = Workspace::new();

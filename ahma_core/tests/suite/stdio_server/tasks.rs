@@ -32,6 +32,7 @@ fn until_final(client: &mut McpProcess, id: &Value) -> Value {
     task
 }
 
+/// Proves: O20.
 #[test]
 fn a_call_in_the_background_is_a_task_with_the_id_of_its_operation() {
     let project = Workspace::new();
@@ -65,6 +66,7 @@ fn a_call_in_the_background_is_a_task_with_the_id_of_its_operation() {
     assert_eq!(ended["result"]["isError"], false, "{ended}");
 }
 
+/// Proves: O20.
 #[test]
 fn a_command_that_fails_is_a_completed_task_with_an_error_result() {
     let project = Workspace::new();
@@ -82,6 +84,7 @@ fn a_command_that_fails_is_a_completed_task_with_an_error_result() {
     assert_eq!(ended["result"]["isError"], true, "{ended}");
 }
 
+/// Proves: O20.
 #[test]
 fn cancelling_a_task_ends_its_processes() {
     let project = Workspace::new();
@@ -101,6 +104,7 @@ fn cancelling_a_task_ends_its_processes() {
     assert!(answer["result"].is_object(), "{answer}");
 }
 
+/// Proves: O20.
 #[test]
 fn a_task_whose_host_died_has_failed() {
     let project = Workspace::new();
@@ -117,6 +121,7 @@ fn a_task_whose_host_died_has_failed() {
     assert!(ended["error"]["code"].is_i64(), "{ended}");
 }
 
+/// Proves: O20.
 #[test]
 fn only_who_declares_tasks_gets_one() {
     let project = Workspace::new();
@@ -149,6 +154,7 @@ fn only_who_declares_tasks_gets_one() {
     assert_eq!(refused["error"]["code"], -32601, "{refused}");
 }
 
+/// Proves: O20.
 #[test]
 fn a_call_that_waits_is_no_task() {
     let mut served = Served::new();

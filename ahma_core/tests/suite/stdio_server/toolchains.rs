@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Served;
 
+/// Proves: S38.
 #[test]
 fn a_rust_project_is_built_and_tested() {
     let mut served = Served::new();
@@ -20,6 +21,7 @@ fn a_rust_project_is_built_and_tested() {
     assert!(built.text.contains("1 passed"), "{}", built.text);
 }
 
+/// Proves: S38.
 #[test]
 fn credentials_beside_a_toolchain_stay_out_of_reach() {
     let home = ahma_tests::Workspace::new();
@@ -51,6 +53,7 @@ fn credentials_beside_a_toolchain_stay_out_of_reach() {
     assert!(info.text.contains(".cargo/bin"), "{}", info.text);
 }
 
+/// Proves: S38.
 #[test]
 fn everyday_programs_work() {
     let mut served = Served::new();

@@ -255,16 +255,19 @@ fn everything_works(mut developer: Developer) {
     }
 }
 
+/// Proves: S43.
 #[test]
 fn tools_work_for_whoever_runs_the_server() {
     everything_works(Developer::of_the_tester());
 }
 
+/// Proves: S43, S44.
 #[test]
 fn tools_work_for_an_ordinary_user() {
     everything_works(Developer::ordinary());
 }
 
+/// Proves: S43.
 #[test]
 fn what_the_user_has_downloaded_is_there_without_a_network() {
     let path = std::env::var("PATH").unwrap();

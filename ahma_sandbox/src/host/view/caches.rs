@@ -25,7 +25,7 @@ pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
     if policy.seeds.is_empty() {
         return Vec::new();
     }
-    let Ok(host) = place_for_changes(&policy.session) else {
+    let Ok(host) = place_for_changes(&policy.private_dir) else {
         return Vec::new();
     };
     let Ok(home) = open_real(&policy.home()) else {
@@ -46,8 +46,8 @@ pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
 
 /// Makes a directory for the changes of this host alone, and returns its number: two overlays must not
 /// share one.
-fn place_for_changes(session: &Path) -> io::Result<u32> {
-    let place = place_below(&open_real(session)?, Path::new(CACHES), Kind::Directory)?;
+fn place_for_changes(private_dir: &Path) -> io::Result<u32> {
+    let place = place_below(&open_real(private_dir)?, Path::new(CACHES), Kind::Directory)?;
     for number in 0..MOST_HOSTS {
         match mkdirat(&place, number.to_string(), Mode::RWXU) {
             Ok(()) => return Ok(number),
@@ -63,7 +63,7 @@ const CACHES: &str = "caches";
 
 /// The changes that a host made to a cache.
 fn changes(policy: &SandboxPolicy, host: u32, number: usize) -> PathBuf {
-    let caches = policy.session.join(CACHES);
+    let caches = policy.private_dir.join(CACHES);
     caches.join(host.to_string()).join(number.to_string())
 }
 

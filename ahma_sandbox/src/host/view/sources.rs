@@ -114,6 +114,7 @@ mod tests {
 
     use super::*;
 
+    /// Proves: S49.
     #[test]
     fn what_takes_the_place_of_a_file_is_another_one() {
         let place = tempfile::tempdir().unwrap();

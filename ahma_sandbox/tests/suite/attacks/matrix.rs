@@ -10,7 +10,7 @@ const SANDBOXES: [(Sandbox, &str); 9] = [
     (Sandbox::Full, "all layers"),
     (Sandbox::FullByFork, "all, by fork"),
     (Sandbox::FullFromAWarmShell, "all, warm shell"),
-    (Sandbox::FullInASpareHost, "all, spare host"),
+    (Sandbox::FullInAStandbyHost, "all, standby host"),
     (Sandbox::FullWithoutNetwork, "all, network off"),
     (Sandbox::NoSeccomp, "no seccomp"),
     (Sandbox::FirstLandlock, "first Landlock"),
@@ -67,6 +67,7 @@ impl Matrix {
     }
 }
 
+/// Proves: S45.
 #[test]
 fn the_documents_show_what_the_attacks_reach() {
     let mut matrix = Matrix::default();

@@ -65,6 +65,7 @@ const TELLING: [&str; 56] = [
     "echo $(echo $BASH_SUBSHELL)$BASH_SUBSHELL; break; echo $?",
 ];
 
+/// Proves: S39.
 #[tokio::test]
 async fn a_warm_shell_does_what_a_new_one_does() {
     let bench = warm(1).await;
@@ -78,7 +79,7 @@ async fn a_warm_shell_does_what_a_new_one_does() {
     // Where the text came from is all that the two ways may name differently.
     let normal = |done: Done, bench: &Bench| {
         let base = bench.scope.parent().unwrap().to_str().unwrap();
-        let session = bench.policy.session.to_str().unwrap();
+        let session = bench.policy.private_dir.to_str().unwrap();
         let output = done.output.replace(session, "SESSION");
         let output = output.replace(base, "BASE");
         let output = output.replace("bash: eval: ", "bash: -c: ");

@@ -1,4 +1,4 @@
-//! A host process that has done its groundwork and waits for a policy.
+//! A host process that has done its prewarm and waits for a policy.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -7,37 +7,37 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::spawner::{await_end, start};
-use crate::groundwork::Groundwork;
+use crate::prewarm::PrewarmSpec;
 use crate::socket;
 use crate::wire::ToHost;
 
 /// It does not wait for longer: until it has a policy it holds on to what is mounted on the machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-pub(super) struct Spare {
+pub(super) struct StandbyHost {
     pub(super) child: Child,
     pub(super) connection: OwnedFd,
-    pub(super) groundwork: Groundwork,
+    pub(super) prewarm: PrewarmSpec,
     /// What was mounted on the machine when it started: it sees nothing that came later.
     mounts: Vec<u8>,
     since: Instant,
 }
 
-impl Spare {
-    pub(super) fn start(program: &Path, groundwork: Groundwork) -> io::Result<Self> {
-        let json = serde_json::to_vec(&groundwork)?;
+impl StandbyHost {
+    pub(super) fn start(program: &Path, prewarm: PrewarmSpec) -> io::Result<Self> {
+        let json = serde_json::to_vec(&prewarm)?;
         let (mounts, since) = (mounts()?, Instant::now());
         let (mut child, connection) = start(program)?;
-        let message = ToHost::Groundwork(json).encode();
+        let message = ToHost::PrewarmSpec(json).encode();
         if let Err(error) = socket::send(connection.as_fd(), &message, &[]) {
             let _ = child.kill();
             await_end(child, None);
             return Err(error);
         }
-        Ok(Spare {
+        Ok(StandbyHost {
             child,
             connection,
-            groundwork,
+            prewarm,
             mounts,
             since,
         })
@@ -70,7 +70,7 @@ mod tests {
     use crate::policy::Network;
 
     /// Ended in any case.
-    struct Waiting(Spare);
+    struct Waiting(StandbyHost);
 
     impl Drop for Waiting {
         fn drop(&mut self) {
@@ -80,29 +80,30 @@ mod tests {
     }
 
     fn waiting() -> Waiting {
-        let groundwork = Groundwork {
+        let prewarm = PrewarmSpec {
             network: Network::On,
-            session: "/private/own".into(),
+            private_dir: "/private/own".into(),
         };
         // A program that does not end, whatever its arguments are.
-        Waiting(Spare::start(Path::new("/usr/bin/yes"), groundwork).unwrap())
+        Waiting(StandbyHost::start(Path::new("/usr/bin/yes"), prewarm).unwrap())
     }
 
+    /// Proves: S49.
     #[test]
     fn it_is_used_while_the_machine_is_as_it_was() {
         let mut waiting = waiting();
-        let spare = &mut waiting.0;
-        assert!(spare.is_fresh());
-        let then = std::mem::take(&mut spare.mounts);
-        assert!(!spare.is_fresh(), "something was mounted since");
-        spare.mounts = then;
-        assert!(spare.is_fresh());
-        spare.since -= LONGEST_WAIT;
-        assert!(!spare.is_fresh(), "it has waited for too long");
-        spare.since = Instant::now();
-        assert!(spare.is_fresh());
-        spare.child.kill().unwrap();
-        spare.child.wait().unwrap();
-        assert!(!spare.is_fresh(), "it has ended");
+        let standby = &mut waiting.0;
+        assert!(standby.is_fresh());
+        let then = std::mem::take(&mut standby.mounts);
+        assert!(!standby.is_fresh(), "something was mounted since");
+        standby.mounts = then;
+        assert!(standby.is_fresh());
+        standby.since -= LONGEST_WAIT;
+        assert!(!standby.is_fresh(), "it has waited for too long");
+        standby.since = Instant::now();
+        assert!(standby.is_fresh());
+        standby.child.kill().unwrap();
+        standby.child.wait().unwrap();
+        assert!(!standby.is_fresh(), "it has ended");
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ahma_sandbox::{Groundwork, Network, Sandbox, SandboxHost, SessionDirectory};
+use ahma_sandbox::{Network, PrewarmSpec, PrivateDir, Sandbox, SandboxHost};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
@@ -14,8 +14,8 @@ use crate::support::{Bench, children, exists, host_program, patiently, unique_ma
 struct Named {
     sandbox: Sandbox,
     name: String,
-    /// Where spares do their groundwork.
-    own: SessionDirectory,
+    /// Where standbys do their prewarm.
+    own: PrivateDir,
     place: TempDir,
 }
 
@@ -31,15 +31,15 @@ impl Named {
         Named {
             sandbox: Sandbox::new(program).unwrap(),
             name,
-            own: SessionDirectory::create(place.path()).unwrap(),
+            own: PrivateDir::create(place.path()).unwrap(),
             place,
         }
     }
 
-    fn keep_spare(&self) {
-        self.sandbox.keep_spare(Groundwork {
+    fn prestart(&self) {
+        self.sandbox.prestart(PrewarmSpec {
             network: Network::On,
-            session: self.own.path().to_owned(),
+            private_dir: self.own.path().to_owned(),
         });
     }
 
@@ -91,18 +91,19 @@ async fn run(host: &SandboxHost, bench: &Bench, script: &str) -> (Option<i32>, S
     (patiently(command.exited()).await.unwrap().code, output)
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
+async fn a_standby_host_becomes_the_next_host_and_is_confined_as_any_other() {
     let (bench, named) = (Bench::new().await, Named::new());
     for _ in 0..3 {
-        named.keep_spare();
+        named.prestart();
     }
     named.until(1).await;
-    let spare = named.processes();
+    let standby = named.processes();
     let host = named.host(&bench).await;
-    assert_eq!(vec![host.pid()], spare);
+    assert_eq!(vec![host.pid()], standby);
     // There was one only.
-    assert_eq!(named.processes(), spare);
+    assert_eq!(named.processes(), standby);
     assert_eq!(host.report(), bench.host.report());
     let secret = bench.outside.join("secret");
     let secret = secret.display();
@@ -115,14 +116,15 @@ async fn a_spare_becomes_the_next_host_and_is_confined_as_any_other() {
     assert_ne!(named.host(&bench).await.pid(), host.pid());
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_shows_commands_the_same_files_as_any_other() {
+async fn a_standby_host_shows_commands_the_same_files_as_any_other() {
     let (bench, named) = (Bench::new().await, Named::new());
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    let spare = named.processes();
+    let standby = named.processes();
     let host = named.host(&bench).await;
-    assert_eq!(vec![host.pid()], spare);
+    assert_eq!(vec![host.pid()], standby);
     // All that is mounted, and how, without the numbers of mounts and devices.
     let mounts = "cut -d' ' -f4- /proc/self/mountinfo | sed 's/ - / /' | sort";
     let usual = run(&bench.host, &bench, mounts).await;
@@ -137,95 +139,100 @@ async fn a_spare_shows_commands_the_same_files_as_any_other() {
     assert_eq!(run(&host, &bench, files).await.1, usual);
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_is_not_used_where_it_would_hide_something_that_is_granted() {
+async fn a_standby_host_is_not_used_where_it_would_hide_something_that_is_granted() {
     let (bench, named) = (Bench::new().await, Named::new());
     fs::write(named.place.path().join("granted"), "seen\n").unwrap();
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    let spare = named.processes();
+    let standby = named.processes();
     let mut policy = bench.policy.clone();
     let place = named.place.path().canonicalize().unwrap();
     policy.read.push(place.clone());
     let host = patiently(named.sandbox.start(&policy)).await.unwrap();
-    assert_ne!(vec![host.pid()], spare);
+    assert_ne!(vec![host.pid()], standby);
     let script = format!("cat {}/granted", place.display());
     assert_eq!(
         run(&host, &bench, &script).await,
         (Some(0), "seen\n".to_owned())
     );
     // It waits for another one.
-    assert_eq!(vec![named.host(&bench).await.pid()], spare);
+    assert_eq!(vec![named.host(&bench).await.pid()], standby);
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_that_was_killed_costs_nobody_a_host() {
+async fn a_standby_host_that_was_killed_costs_nobody_a_host() {
     let (bench, named) = (Bench::new().await, Named::new());
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    let spare = named.processes()[0];
+    let standby = named.processes()[0];
     assert!(
         bench
-            .unconfined(&format!("kill -9 {spare}"))
+            .unconfined(&format!("kill -9 {standby}"))
             .status
             .success()
     );
     let host = named.host(&bench).await;
-    assert_ne!(host.pid(), spare);
+    assert_ne!(host.pid(), standby);
     assert_eq!(code(&host, &bench, "true").await, Some(0));
-    // Nothing of the spare stays, not even a zombie.
+    // Nothing of the standby stays, not even a zombie.
     named.until(1).await;
     assert_eq!(named.processes(), [host.pid()]);
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_that_hangs_costs_nobody_a_host_and_does_not_stay() {
+async fn a_standby_host_that_hangs_costs_nobody_a_host_and_does_not_stay() {
     let (bench, named) = (Bench::new().await, Named::new());
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    let spare = named.processes()[0];
+    let standby = named.processes()[0];
     // The process that would become the host, and the one around it.
-    until(|| !children(spare).is_empty()).await;
-    let inner = children(spare)[0];
-    let stopped = bench.unconfined(&format!("kill -STOP {spare} {inner}"));
+    until(|| !children(standby).is_empty()).await;
+    let inner = children(standby)[0];
+    let stopped = bench.unconfined(&format!("kill -STOP {standby} {inner}"));
     assert!(stopped.status.success());
     let host = named.host(&bench).await;
-    assert_ne!(host.pid(), spare);
+    assert_ne!(host.pid(), standby);
     assert_eq!(code(&host, &bench, "true").await, Some(0));
     named.until(1).await;
     assert_eq!(named.processes(), [host.pid()]);
     until(|| !exists(&process(inner))).await;
     // So does one that is given up before it was needed.
-    named.keep_spare();
+    named.prestart();
     named.until(2).await;
-    let spare = named.processes().into_iter().find(|pid| *pid != host.pid());
-    let stopped = bench.unconfined(&format!("kill -STOP {}", spare.unwrap()));
+    let standby = named.processes().into_iter().find(|pid| *pid != host.pid());
+    let stopped = bench.unconfined(&format!("kill -STOP {}", standby.unwrap()));
     assert!(stopped.status.success());
-    patiently(named.sandbox.end_spares()).await;
+    patiently(named.sandbox.stop_prestart()).await;
     assert_eq!(named.processes(), [host.pid()]);
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_does_not_wait_for_long() {
+async fn a_standby_host_does_not_wait_for_long() {
     let named = Named::new();
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    let spare = named.processes()[0];
-    until(|| !children(spare).is_empty()).await;
-    let inner = children(spare)[0];
+    let standby = named.processes()[0];
+    until(|| !children(standby).is_empty()).await;
+    let inner = children(standby)[0];
     named.until(0).await;
     until(|| !exists(&process(inner))).await;
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_for_something_else_is_replaced() {
+async fn a_standby_host_for_something_else_is_replaced() {
     let named = Named::new();
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
     let first = named.processes();
-    named.sandbox.keep_spare(Groundwork {
+    named.sandbox.prestart(PrewarmSpec {
         network: Network::Off,
-        session: named.own.path().to_owned(),
+        private_dir: named.own.path().to_owned(),
     });
     until(|| {
         let now = named.processes();
@@ -234,19 +241,21 @@ async fn a_spare_for_something_else_is_replaced() {
     .await;
 }
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_ends_when_it_is_not_wanted_any_more() {
+async fn a_standby_host_ends_when_it_is_not_wanted_any_more() {
     let named = Named::new();
-    named.keep_spare();
+    named.prestart();
     named.until(1).await;
-    patiently(named.sandbox.end_spares()).await;
+    patiently(named.sandbox.stop_prestart()).await;
     assert_eq!(named.processes(), [0; 0]);
     // From then on there is none, and nothing to end.
-    named.keep_spare();
-    patiently(named.sandbox.end_spares()).await;
+    named.prestart();
+    patiently(named.sandbox.stop_prestart()).await;
     assert_eq!(named.processes(), [0; 0]);
 }
 
+/// Proves: S21.
 #[tokio::test]
 async fn a_host_whose_start_is_given_up_leaves_no_process_behind() {
     let (bench, named) = (Bench::new().await, Named::new());
@@ -276,19 +285,20 @@ const UNMOUNTING: &str = r#"
     mkdir disk
     mount -t tmpfs none disk
     mkfifo in out
-    TMPDIR=$PWD "$0" --only-spare < in > out &
+    TMPDIR=$PWD "$0" --only-standby < in > out &
     exec 4> in
-    read spare < out
+    read standby < out
     inner=
-    while test -z "$inner"; do inner=$(cat /proc/$spare/task/*/children); done
+    while test -z "$inner"; do inner=$(cat /proc/$standby/task/*/children); done
     held() { grep -c " $PWD/disk " /proc/${inner% }/mountinfo || true; }
     held
     umount disk
     held
 "#;
 
+/// Proves: S49.
 #[tokio::test]
-async fn a_spare_does_not_keep_what_is_unmounted() {
+async fn a_standby_host_does_not_keep_what_is_unmounted() {
     let place = TempDir::new().unwrap();
     let mut shell = std::process::Command::new("unshare");
     shell.args(["-Urm", "--propagation", "shared", "sh", "-c", UNMOUNTING]);

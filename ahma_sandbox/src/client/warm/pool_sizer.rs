@@ -19,7 +19,7 @@ const REST: Duration = Duration::from_secs(10);
 
 /// How many are wanted.
 #[derive(Debug)]
-pub(super) struct Demand {
+pub(super) struct PoolSizer {
     at_rest: usize,
     in_use: usize,
     last_script: Option<Instant>,
@@ -37,9 +37,9 @@ pub(super) struct Need {
     pub(super) until: Option<Instant>,
 }
 
-impl Demand {
+impl PoolSizer {
     pub(super) fn new(at_rest: usize) -> Self {
-        Demand {
+        PoolSizer {
             at_rest,
             in_use: at_rest,
             last_script: None,
@@ -92,49 +92,49 @@ mod tests {
     #[test]
     fn who_runs_script_after_script_finds_more_after_a_pause_and_fewer_after_a_rest() {
         let start = Instant::now();
-        let mut demand = Demand::new(2);
+        let mut sizer = PoolSizer::new(2);
         let need = |at_least, at_most, until| Need {
             at_least,
             at_most,
             until,
         };
-        assert_eq!(demand.need(start), need(2, 2, None));
+        assert_eq!(sizer.need(start), need(2, 2, None));
         for _ in 1..IN_A_ROW {
-            demand.script(0, false, start);
-            assert_eq!(demand.need(start), need(2, 2, None), "not yet");
+            sizer.script(0, false, start);
+            assert_eq!(sizer.need(start), need(2, 2, None), "not yet");
         }
-        demand.script(2, false, start);
-        assert_eq!(demand.need(start), need(2, 2, None), "enough are left");
-        demand.script(1, false, start);
-        assert_eq!(demand.need(start), need(2, 4, Some(start + PAUSE)));
+        sizer.script(2, false, start);
+        assert_eq!(sizer.need(start), need(2, 2, None), "enough are left");
+        sizer.script(1, false, start);
+        assert_eq!(sizer.need(start), need(2, 4, Some(start + PAUSE)));
         for _ in 0..9 {
-            demand.script(0, false, start);
+            sizer.script(0, false, start);
         }
         let later = start + PAUSE;
-        assert_eq!(demand.need(later), need(12, 12, Some(start + REST)));
-        assert_eq!(demand.need(start + REST), need(2, 2, None));
+        assert_eq!(sizer.need(later), need(12, 12, Some(start + REST)));
+        assert_eq!(sizer.need(start + REST), need(2, 2, None));
     }
 
     #[test]
     fn scripts_beside_others_or_far_apart_do_not_raise_it() {
         let start = Instant::now();
-        let mut demand = Demand::new(2);
+        let mut sizer = PoolSizer::new(2);
         for number in 0..20 {
             let now = start + number * APART;
-            demand.script(0, false, now);
-            assert_eq!(demand.need(now + PAUSE).at_least, 2);
+            sizer.script(0, false, now);
+            assert_eq!(sizer.need(now + PAUSE).at_least, 2);
         }
         for _ in 0..20 {
-            demand.script(0, true, start);
+            sizer.script(0, true, start);
         }
-        assert_eq!(demand.need(start + PAUSE).at_least, 2);
+        assert_eq!(sizer.need(start + PAUSE).at_least, 2);
     }
 
     #[test]
     fn none_stay_none() {
         let start = Instant::now();
-        let mut demand = Demand::new(0);
-        demand.script(0, false, start);
-        assert_eq!(demand.need(start + PAUSE).at_least, 0);
+        let mut sizer = PoolSizer::new(0);
+        sizer.script(0, false, start);
+        assert_eq!(sizer.need(start + PAUSE).at_least, 0);
     }
 }

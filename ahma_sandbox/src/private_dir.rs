@@ -13,17 +13,17 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
 const PREFIX: &str = "ahma-";
 const LOCK: &str = "lock";
-/// What the lock of a session holds, so that nothing else is taken for one.
+/// What the lock of a private holds, so that nothing else is taken for one.
 const MARK: &[u8; 17] = b"ahma_mcp session\n";
 
 /// A directory that lives as long as this value.
 #[derive(Debug)]
-pub struct SessionDirectory {
+pub struct PrivateDir {
     path: PathBuf,
     _lock: OwnedFd,
 }
 
-impl SessionDirectory {
+impl PrivateDir {
     /// Makes one below `base`, which must be outside every scope.
     pub fn create(base: &Path) -> io::Result<Self> {
         let base = base.canonicalize()?;
@@ -54,7 +54,7 @@ impl SessionDirectory {
                 .create(unfinished.join(directory))?;
         }
         fs::rename(unfinished, &path)?;
-        Ok(SessionDirectory { path, _lock: lock })
+        Ok(PrivateDir { path, _lock: lock })
     }
 
     /// Where it is.
@@ -84,7 +84,7 @@ impl SessionDirectory {
     }
 }
 
-impl Drop for SessionDirectory {
+impl Drop for PrivateDir {
     fn drop(&mut self) {
         let _ = remove(&self.path);
     }
@@ -101,9 +101,9 @@ fn has_our_name(path: &Path) -> bool {
 }
 
 /// Whether its lock is ours and nobody holds it.
-fn is_abandoned(session: &Path) -> bool {
+fn is_abandoned(private: &Path) -> bool {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let Ok(lock) = open(session.join(LOCK), flags, Mode::empty()) else {
+    let Ok(lock) = open(private.join(LOCK), flags, Mode::empty()) else {
         return false;
     };
     let mut mark = [0; MARK.len()];
@@ -165,33 +165,35 @@ mod tests {
     #[test]
     fn it_is_private_and_goes_with_its_owner() {
         let base = tempfile::tempdir().unwrap();
-        let session = SessionDirectory::create(base.path()).unwrap();
-        let path = session.path().to_owned();
+        let private = PrivateDir::create(base.path()).unwrap();
+        let path = private.path().to_owned();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
         assert!(path.join("home").is_dir() && path.join("tmp").is_dir());
-        drop(session);
+        drop(private);
         assert!(!path.exists());
     }
 
-    /// A session whose server was killed.
+    /// A private whose server was killed.
     fn abandoned(base: &Path) -> PathBuf {
-        let session = SessionDirectory::create(base).unwrap();
+        let private = PrivateDir::create(base).unwrap();
         let copy = base.join("ahma-0123456789abcdef");
         fs::DirBuilder::new().mode(0o700).create(&copy).unwrap();
-        fs::copy(session.path().join(LOCK), copy.join(LOCK)).unwrap();
+        fs::copy(private.path().join(LOCK), copy.join(LOCK)).unwrap();
         copy
     }
 
+    /// Proves: S26.
     #[test]
     fn only_what_nobody_holds_any_more_is_swept() {
         let base = tempfile::tempdir().unwrap();
-        let alive = SessionDirectory::create(base.path()).unwrap();
+        let alive = PrivateDir::create(base.path()).unwrap();
         let dead = abandoned(base.path());
-        assert_eq!(SessionDirectory::sweep(base.path()).unwrap(), 1);
+        assert_eq!(PrivateDir::sweep(base.path()).unwrap(), 1);
         assert!(!dead.exists());
         assert!(alive.path().exists());
     }
 
+    /// Proves: S26.
     #[test]
     fn what_only_looks_like_a_session_stays() {
         let base = tempfile::tempdir().unwrap();
@@ -209,15 +211,15 @@ mod tests {
             fs::write(path.join(LOCK), lock).unwrap();
             fs::write(path.join("thesis.txt"), "x").unwrap();
         }
-        assert_eq!(SessionDirectory::sweep(base.path()).unwrap(), 1);
+        assert_eq!(PrivateDir::sweep(base.path()).unwrap(), 1);
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 5);
     }
 
     #[test]
     fn directories_that_cannot_be_written_are_removed_too() {
         let base = tempfile::tempdir().unwrap();
-        let session = SessionDirectory::create(base.path()).unwrap();
-        let locked = session.path().join("home/go/pkg");
+        let private = PrivateDir::create(base.path()).unwrap();
+        let locked = private.path().join("home/go/pkg");
         fs::create_dir_all(&locked).unwrap();
         fs::write(locked.join("f"), "x").unwrap();
         let outside = base.path().join("outside");
@@ -226,11 +228,11 @@ mod tests {
         for path in [&locked, &outside] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o500)).unwrap();
         }
-        make_writable(session.path());
+        make_writable(private.path());
         assert_eq!(fs::metadata(&locked).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&outside).unwrap().mode() & 0o777, 0o500);
-        let path = session.path().to_owned();
-        drop(session);
+        let path = private.path().to_owned();
+        drop(private);
         assert!(!path.exists());
     }
 }

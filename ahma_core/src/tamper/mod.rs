@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ahma_sandbox::read_beneath;
 
-pub use self::watch::{Findings, PlantWatch};
+pub use self::watch::{TamperFindings, TamperWatch};
 
 /// Paths of a project whose content programs outside run or obey: Git hooks, editor tasks, servers
 /// for agents, our own tools.

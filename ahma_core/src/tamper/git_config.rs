@@ -157,6 +157,7 @@ mod tests {
         );
     }
 
+    /// Proves: S37.
     #[test]
     fn nothing_is_passed_over_in_an_enormous_configuration() {
         let junk = "k = v\n".repeat(50_000);

@@ -232,6 +232,7 @@ mod tests {
         }
     }
 
+    /// Proves: S37.
     #[test]
     fn git_finds_the_same_in_odd_configurations() {
         for text in [
@@ -265,6 +266,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
+        /// Proves: S37.
         #[test]
         fn git_finds_the_same_in_rubbish(
             parts in proptest::collection::vec(

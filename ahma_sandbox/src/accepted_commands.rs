@@ -10,24 +10,24 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct AcceptedCommands {
     file: OwnedFd,
     /// Requests of different tasks may overtake each other.
     highest: u64,
 }
 
-impl Ledger {
+impl AcceptedCommands {
     pub(crate) fn new() -> io::Result<Self> {
-        let file = memfd_create("ahma-ledger", MemfdFlags::CLOEXEC)?;
-        Ok(Ledger::of(file))
+        let file = memfd_create("ahma-accepted", MemfdFlags::CLOEXEC)?;
+        Ok(AcceptedCommands::of(file))
     }
 
     pub(crate) fn of(file: OwnedFd) -> Self {
-        Ledger { file, highest: 0 }
+        AcceptedCommands { file, highest: 0 }
     }
 
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Ledger::of(self.file.try_clone()?))
+        Ok(AcceptedCommands::of(self.file.try_clone()?))
     }
 
     /// Host: notes that a command is about to be started.
@@ -48,7 +48,7 @@ impl Ledger {
     }
 }
 
-impl AsFd for Ledger {
+impl AsFd for AcceptedCommands {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn the_other_side_reads_the_highest_number() {
-        let ours = Ledger::new().unwrap();
-        let mut theirs = Ledger::of(ours.as_fd().try_clone_to_owned().unwrap());
+        let ours = AcceptedCommands::new().unwrap();
+        let mut theirs = AcceptedCommands::of(ours.as_fd().try_clone_to_owned().unwrap());
         assert_eq!(ours.last(), 0);
         for (noted, last) in [(1, 1), (6, 6), (5, 6), (u64::MAX, u64::MAX)] {
             theirs.note(noted).unwrap();

@@ -16,7 +16,7 @@ const LARGEST_CONFIG: u64 = 1024 * 1024;
 
 /// Remembers what was there and notices what has come.
 #[derive(Debug)]
-pub struct PlantWatch {
+pub struct TamperWatch {
     scope: PathBuf,
     /// Paths whose appearance or change is told about.
     paths: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub struct PlantWatch {
 
 /// What came while operations ran.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Findings {
+pub struct TamperFindings {
     /// For the user.
     pub warnings: Vec<String>,
     /// Whether there is a path now that could be protected from here on.
@@ -72,7 +72,7 @@ impl From<Metadata> for Identity {
     }
 }
 
-impl PlantWatch {
+impl TamperWatch {
     /// For a scope and the paths that are meant to be protected in it, protected or not.
     pub fn new(scope: &Path, protected: &[PathBuf]) -> Self {
         let mut paths = protected.to_vec();
@@ -86,7 +86,7 @@ impl PlantWatch {
             let module = hooks.parent().filter(|parent| !parent.ends_with(".git"));
             configurations.extend(module.map(|module| module.join("config")));
         }
-        let watch = PlantWatch {
+        let watch = TamperWatch {
             scope: scope.to_owned(),
             paths,
             configurations,
@@ -111,14 +111,14 @@ impl PlantWatch {
     }
 
     /// An operation has ended: what has come since it began, or since the last one ended.
-    pub fn end(&self) -> Findings {
+    pub fn end(&self) -> TamperFindings {
         let mut state = self.state();
         state.running = state.running.saturating_sub(1);
         let now = self.look(&state.seen);
         let warnings = self.compare(&state.seen, &now);
         let appeared = has_appeared(&state.seen, &now);
         state.seen = now;
-        Findings { warnings, appeared }
+        TamperFindings { warnings, appeared }
     }
 
     fn look(&self, before: &Seen) -> Seen {

@@ -44,6 +44,8 @@ mod accepted_commands;
 #[cfg(target_os = "linux")]
 mod client;
 #[cfg(target_os = "linux")]
+mod hardening;
+#[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
 mod socket;
@@ -60,15 +62,14 @@ mod macos;
 
 pub use beneath::{exists_beneath, read_beneath};
 #[cfg(target_os = "linux")]
-pub use client::{
-    RunningCommand, Sandbox, SandboxHost, allow_many_descriptors, enlarge_pipe, give_memory_back,
-    protect_this_process,
-};
+pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe};
 pub use command::{CommandRequest, Exit, Input, NoExit};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
-pub use host::{HOST_ARGUMENT, become_host_if_asked};
+pub use hardening::{allow_many_descriptors, give_memory_back, protect_this_process};
+#[cfg(target_os = "linux")]
+pub use host::become_host_if_asked;
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
@@ -82,5 +83,7 @@ pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
 pub use system_paths::is_system_path;
+#[cfg(target_os = "linux")]
+pub use wire::HOST_ARGUMENT;
 #[cfg(all(fuzzing, target_os = "linux"))]
 pub use wire::fuzz as fuzz_wire;

@@ -98,6 +98,9 @@ pub(crate) enum WireError {
     Content,
 }
 
+/// The hidden argument that makes a program a sandbox host.
+pub const HOST_ARGUMENT: &str = "__sandbox-host";
+
 const POLICY: u8 = 1;
 const RUN: u8 = 2;
 const TERMINATE: u8 = 3;

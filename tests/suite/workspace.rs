@@ -107,9 +107,9 @@ fn unsafe_code_is_in_the_sandbox_only() {
         with_unsafe,
         [
             "ahma_sandbox/src/client/connection.rs",
-            "ahma_sandbox/src/client/guard.rs",
-            "ahma_sandbox/src/host/cells/inside.rs",
-            "ahma_sandbox/src/host/cells/raw.rs",
+            "ahma_sandbox/src/hardening.rs",
+            "ahma_sandbox/src/host/pid_ns_pool/inside.rs",
+            "ahma_sandbox/src/host/pid_ns_pool/raw.rs",
             "ahma_sandbox/src/host/sys.rs"
         ]
     );

@@ -2,18 +2,19 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
+use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::{RecvError, TryRecvError};
 use tokio::time::{Instant, timeout_at};
 
-use super::host::Shared;
-use super::warm::{QUIET, ScriptHandoff};
+use super::handoff::{QUIET, ScriptHandoff};
+use super::link::{HostLink, Waiting};
 use crate::command::{CommandRequest, Exit, Input, NoExit};
 use crate::error::SpawnError;
 use crate::wire::{RunRequest, ToHost};
@@ -41,7 +42,7 @@ pub(super) fn open_input(input: &Input) -> io::Result<OwnedFd> {
 }
 
 /// The request as it is sent to the host.
-pub(super) fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError> {
+fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError> {
     if request.arguments.is_empty() {
         return Err(SpawnError::BadRequest(
             "there is no program to run".to_owned(),
@@ -71,7 +72,7 @@ fn text(value: &OsStr, what: &str) -> Result<CString, SpawnError> {
 /// A command that runs, or ran. Dropping it ends whatever is left of it.
 pub struct RunningCommand {
     id: u64,
-    host: Arc<Shared>,
+    host: Arc<HostLink>,
     output: Option<pipe::Receiver>,
     exited: oneshot::Receiver<Result<Exit, NoExit>>,
     gone: oneshot::Receiver<()>,
@@ -85,9 +86,42 @@ pub struct RunningCommand {
 }
 
 impl RunningCommand {
-    pub(super) fn new(
+    /// Has a command started, with descriptors beside the standard ones.
+    pub(super) async fn start(
+        host: &Arc<HostLink>,
+        request: CommandRequest,
+        input: &OwnedFd,
+        further: &[BorrowedFd<'_>],
+    ) -> Result<RunningCommand, SpawnError> {
+        let id = host.next_id();
+        let (output, writing) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
+        let message = ToHost::Run(into_wire(request, id)?);
+
+        let (exited, exit) = oneshot::channel();
+        let (gone, end) = oneshot::channel();
+        // Everything that can fail comes before the request: what was sent runs.
+        let mut command = RunningCommand::new(id, Arc::clone(host), output, exit, end)
+            .map_err(SpawnError::Resources)?;
+        let waiting = Waiting {
+            exited: Some(exited),
+            gone,
+        };
+        host.expect(id, waiting)?;
+        let mut fds = vec![input.as_fd(), writing.as_fd()];
+        fds.extend(further);
+        match host.connection.send(&message, &fds).await {
+            Ok(()) => {
+                command.was_sent();
+                Ok(command)
+            }
+            Err(error) => Err(host.not_sent(error)),
+        }
+    }
+
+    fn new(
         id: u64,
-        host: Arc<Shared>,
+        host: Arc<HostLink>,
         output: OwnedFd,
         exited: oneshot::Receiver<Result<Exit, NoExit>>,
         gone: oneshot::Receiver<()>,
@@ -118,19 +152,19 @@ impl RunningCommand {
         }
         if let Some(until) = self.replace_at {
             if let Ok(exit) = timeout_at(until, &mut self.exited).await {
-                return self.judge(exit);
+                return self.interpret(exit);
             }
             self.replace_at = None;
-            self.host.look_for_shells();
+            self.host.changed.notify_one();
         }
         let exit = (&mut self.exited).await;
-        self.judge(exit)
+        self.interpret(exit)
     }
 
-    fn judge(&mut self, exit: Result<Result<Exit, NoExit>, RecvError>) -> Result<Exit, NoExit> {
+    fn interpret(&mut self, exit: Result<Result<Exit, NoExit>, RecvError>) -> Result<Exit, NoExit> {
         let exit = exit.unwrap_or(Err(NoExit::HostGone));
         let exit = match &self.handoff {
-            Some(handoff) => handoff.judge(exit),
+            Some(handoff) => handoff.interpret(exit),
             None => exit,
         };
         self.exit = Some(exit);
@@ -179,7 +213,7 @@ impl RunningCommand {
     }
 
     /// From now on the host may have heard of it.
-    pub(super) fn was_sent(&mut self) {
+    fn was_sent(&mut self) {
         self.is_sent = true;
     }
 }

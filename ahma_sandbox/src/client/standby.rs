@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::spawner::{await_end, start};
+use super::child::{await_end, start};
 use crate::prewarm::PrewarmSpec;
 use crate::socket;
 use crate::wire::ToHost;

@@ -12,24 +12,23 @@ mod pool_sizer;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
-use tokio::sync::Notify;
 
 use self::one_program::is_one_program;
 use self::pool_sizer::PoolSizer;
 use super::command::{RunningCommand, open_input};
-use super::host::Shared;
-use crate::command::{CommandRequest, Exit, Input, NoExit};
-use crate::error::{LaunchStep, SpawnError};
+use super::handoff::{MAX_SCRIPT_LEN, ScriptHandoff};
+use super::link::HostLink;
+use crate::command::{CommandRequest, Input};
+use crate::error::SpawnError;
 
 /// What a shell executes while it waits, and then: on one line, so that a script's own lines keep their
 /// numbers, and without leaving a variable or a descriptor that `bash -c` would not have.
@@ -51,13 +50,6 @@ const WAIT_FOR_SCRIPT: &str = concat!(
     r#"{ unset REPLY; eval -- "exec $BASH_EXECUTION_STRING"; }; "#,
     r#"unset REPLY; SECONDS=0; eval -- "$BASH_EXECUTION_STRING""#,
 );
-/// What the shell exits with when it cannot enter the directory.
-const NO_DIRECTORY: i32 = 127;
-/// A longer script is sooner started the usual way than read by a shell.
-const LONGEST_SCRIPT: usize = 8 * 1024;
-/// A shell is replaced when its script ends, or when that takes longer than this: not at once, when it
-/// would only delay the script.
-pub(super) const QUIET: Duration = Duration::from_millis(5);
 /// Tasks that hand the end of a command on until it has become an answer.
 const STEPS_TO_AN_ANSWER: u32 = 8;
 /// When that many shells in a row end without having been used, no more are started.
@@ -76,8 +68,6 @@ pub(super) struct WarmShells {
     waiting: Mutex<VecDeque<WarmShell>>,
     /// Shells in a row that ended without having been used.
     deaths: AtomicU32,
-    /// A command has ended, or goes on for long.
-    changed: Notify,
 }
 
 /// A shell that waits.
@@ -87,17 +77,10 @@ struct WarmShell {
     trigger: OwnedFd,
 }
 
-/// What tells, after its end, whether a shell ever looked at its script.
-pub(super) struct ScriptHandoff {
-    file: OwnedFd,
-    length: u64,
-    directory: PathBuf,
-}
-
 impl WarmShells {
     /// Keeps shells of this environment for the host until it is gone.
     pub(super) fn keep(
-        host: &Arc<Shared>,
+        host: &Arc<HostLink>,
         count: usize,
         shell: OsString,
         environment: Vec<(OsString, OsString)>,
@@ -111,7 +94,6 @@ impl WarmShells {
             home,
             waiting: Mutex::default(),
             deaths: AtomicU32::new(0),
-            changed: Notify::new(),
         });
         tokio::spawn(keep_full(Arc::downgrade(host), Arc::clone(&shells)));
         shells
@@ -123,15 +105,9 @@ impl WarmShells {
     }
 
     /// The host is gone; so are they.
-    pub(super) fn give_up(&self) {
+    fn give_up(&self) {
         let gone = std::mem::take(&mut *self.lock());
         drop(gone);
-        self.look();
-    }
-
-    /// Something has happened after which there may be time to start a shell.
-    pub(super) fn look(&self) {
-        self.changed.notify_one();
     }
 
     /// Runs a request in a shell that waits, if it is a script and there is one. So many commands are there
@@ -169,7 +145,7 @@ impl WarmShells {
             None => false,
         };
         let fits = is_text
-            && script.len() <= LONGEST_SCRIPT
+            && script.len() <= MAX_SCRIPT_LEN
             && !script.as_bytes().contains(&0)
             && !request.directory.as_os_str().as_bytes().contains(&0)
             && request.directory.is_absolute();
@@ -188,7 +164,7 @@ impl WarmShells {
     }
 
     /// Starts one more.
-    async fn start(&self, host: &Arc<Shared>) -> Result<(), SpawnError> {
+    async fn start(&self, host: &Arc<HostLink>) -> Result<(), SpawnError> {
         let resources = |error: rustix::io::Errno| SpawnError::Resources(error.into());
         let file = memfd_create("ahma-script", MemfdFlags::CLOEXEC).map_err(resources)?;
         let (triggered, trigger) = pipe_with(PipeFlags::CLOEXEC).map_err(resources)?;
@@ -202,7 +178,7 @@ impl WarmShells {
             input: Input::Nothing,
         };
         let further = [file.as_fd(), triggered.as_fd()];
-        let command = Shared::spawn(host, request, &input, &further).await?;
+        let command = RunningCommand::start(host, request, &input, &further).await?;
         self.lock().push_back(WarmShell {
             command,
             file,
@@ -243,58 +219,6 @@ impl WarmShell {
     }
 }
 
-impl ScriptHandoff {
-    /// Where it is written does not move the place where the shell begins to read.
-    fn write(file: OwnedFd, text: &[u8], directory: &Path) -> io::Result<Self> {
-        let mut at = 0;
-        while at < text.len() {
-            at += rustix::io::pwrite(&file, &text[at..], at as u64)?;
-        }
-        Ok(ScriptHandoff {
-            file,
-            length: at as u64,
-            directory: directory.to_owned(),
-        })
-    }
-
-    /// What an end means. A shell that had not begun to read ran nothing, whatever ended it; one that
-    /// could not enter the directory neither.
-    pub(super) fn judge(&self, end: Result<Exit, NoExit>) -> Result<Exit, NoExit> {
-        let may_be_unread = match end {
-            Ok(exit) => exit.code != Some(0),
-            Err(why) => why == NoExit::HostGone,
-        };
-        if may_be_unread && self.take_back() {
-            return Err(NoExit::NeverStarted);
-        }
-        let exit = end?;
-        if exit.code == Some(NO_DIRECTORY) && self.has_complaint() {
-            let seen = rustix::fs::stat(&self.directory);
-            return Err(NoExit::NotStarted {
-                step: LaunchStep::WorkingDirectory,
-                // Where the server sees nothing wrong, it was the sandbox.
-                errno: seen
-                    .err()
-                    .map_or(libc::EACCES, rustix::io::Errno::raw_os_error),
-            });
-        }
-        Ok(exit)
-    }
-
-    /// Takes the script back, if the shell has not begun to read it; it cannot any more then, should it
-    /// still live. Both read with the same position, and the kernel lets only one read at a time.
-    fn take_back(&self) -> bool {
-        let mut all = vec![0; usize::try_from(self.length).unwrap_or(LONGEST_SCRIPT)];
-        let read = rustix::io::read(&self.file, all.as_mut_slice());
-        read.is_ok_and(|read| read as u64 == self.length)
-    }
-
-    fn has_complaint(&self) -> bool {
-        let about = rustix::fs::fstat(&self.file);
-        about.is_ok_and(|about| about.st_size.unsigned_abs() > self.length)
-    }
-}
-
 /// Whether the locale of an environment is one of UTF-8, or of plain bytes.
 fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"].map(OsStr::new);
@@ -310,13 +234,13 @@ fn reads_utf8(environment: &[(OsString, OsString)]) -> bool {
 
 /// Starts shells while there are too few and little else runs, and ends those that are too many, until the
 /// host is gone or they do not live.
-async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
+async fn keep_full(host: Weak<HostLink>, shells: Arc<WarmShells>) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     while shells.remove_exited() {
-        let Some(shared) = host.upgrade() else {
+        let Some(link) = host.upgrade() else {
             return;
         };
-        let Some(running) = shared.running() else {
+        let Some(running) = link.running() else {
             // One may have been started while the others were given up.
             return shells.give_up();
         };
@@ -325,12 +249,11 @@ async fn keep_full(host: Weak<Shared>, shells: Arc<WarmShells>) {
         let need = shells.sizer().need(Instant::now());
         shells.lock().truncate(need.at_most);
         // What is missing now, such as descriptors, may be there after the next command.
-        if waiting < need.at_least && !is_busy && shells.start(&shared).await.is_ok() {
+        if waiting < need.at_least && !is_busy && shells.start(&link).await.is_ok() {
             continue;
         }
-        drop(shared);
         tokio::select! {
-            () = shells.changed.notified() => {}
+            () = link.changed.notified() => {}
             () = at(need.until) => {}
         }
         // Whoever waits for the command that has just ended goes first.

@@ -34,10 +34,7 @@ use crate::error::{SetupFailure, SetupStep};
 use crate::policy::{Layer, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::socket::{self, Received};
-use crate::wire::{FURTHER, FromHost, ToHost};
-
-/// The hidden argument that makes a program a sandbox host.
-pub const HOST_ARGUMENT: &str = "__sandbox-host";
+use crate::wire::{FURTHER, FromHost, HOST_ARGUMENT, ToHost};
 
 /// Turns this process into a sandbox host when it was started as one, and then does not return.
 ///
@@ -58,7 +55,7 @@ fn run() -> io::Result<Infallible> {
     let server = take_connection()?;
     let signals = Signals::block_all()?;
     // Two for every command that runs.
-    crate::client::allow_many_descriptors();
+    crate::hardening::allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
     let (policy, accepted) = match read_first(&server) {

@@ -1,0 +1,90 @@
+//! What starts sandbox hosts, and lives as long as the server.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::host::SandboxHost;
+use super::processes::{Request, Source, Started, run};
+use crate::error::StartError;
+use crate::policy::SandboxPolicy;
+use crate::prewarm::PrewarmSpec;
+use crate::scope::{DirectoryIdentity, check_private_dir};
+
+/// A standby host that is not confined by then is given up, and a new one is started.
+const STANDBY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Starts sandbox hosts. They end with the last copy of it at the latest.
+#[derive(Clone)]
+pub struct Sandbox {
+    requests: mpsc::Sender<Request>,
+}
+
+impl Sandbox {
+    /// Prepares to start hosts from `program`, whose `main` calls
+    /// [`become_host_if_asked`](crate::become_host_if_asked) first.
+    pub fn new(program: impl Into<PathBuf>) -> io::Result<Self> {
+        let program = program.into();
+        let (requests, work) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("sandbox-hosts".to_owned())
+            .spawn(move || run(program, &work))?;
+        Ok(Sandbox { requests })
+    }
+
+    /// Has a process wait that becomes the next host whose policy fits: it does everything that does not depend on that.
+    /// There is one at most.
+    pub fn prestart(&self, prewarm: PrewarmSpec) {
+        let _ = self.requests.send(Request::StandbyHost(prewarm));
+    }
+
+    /// No process waits from now on. When this returns, the one that did is gone.
+    pub async fn stop_prestart(&self) {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.requests.send(Request::StopPrestart(reply));
+        let _ = answer.await;
+    }
+
+    /// Starts a host for a policy and waits until it is confined.
+    pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
+        let scope = DirectoryIdentity::of(&policy.scope)?;
+        check_private_dir(policy)?;
+        let standby = Source::StandbyHost(Box::new(policy.clone()));
+        let started = self.process(standby).await?;
+        if !started.was_standby {
+            return connect(started, policy, scope).await;
+        }
+        let connecting = connect(started, policy, scope.clone());
+        match timeout(STANDBY_TIMEOUT, connecting).await {
+            Ok(Ok(host)) => Ok(host),
+            // On any error fall back to a cold start, which works or reports the real reason.
+            Ok(Err(_)) | Err(_) => connect(self.process(Source::New).await?, policy, scope).await,
+        }
+    }
+
+    async fn process(&self, source: Source) -> Result<Started, StartError> {
+        let (reply, answer) = oneshot::channel();
+        let ended = || StartError::Host(io::Error::other("the thread that starts hosts has ended"));
+        self.requests
+            .send(Request::Start(source, reply, self.requests.clone()))
+            .map_err(|_| ended())?;
+        let started = answer.await.map_err(|_| ended())?;
+        started.map_err(StartError::Host)
+    }
+}
+
+async fn connect(
+    mut started: Started,
+    policy: &SandboxPolicy,
+    scope: DirectoryIdentity,
+) -> Result<SandboxHost, StartError> {
+    let reaper = started.unclaimed.reaper.clone();
+    let pid = reaper.pid;
+    let host = SandboxHost::connect(started.connection, pid, reaper, policy, scope).await?;
+    started.unclaimed.has_owner = true;
+    Ok(host)
+}

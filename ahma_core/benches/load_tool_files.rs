@@ -42,7 +42,7 @@ fn tool_files() -> tempfile::TempDir {
 
 fn load_all(directory: &Path) {
     let catalog = load(read_directory(directory, Selection::Every).unwrap());
-    assert_eq!((catalog.tools.len(), catalog.rejected.len()), (FILES, 0));
+    assert_eq!((catalog.files.len(), catalog.rejected.len()), (FILES, 0));
     black_box(catalog);
 }
 
@@ -62,7 +62,7 @@ fn benchmark(criterion: &mut Criterion) {
     group.bench_function("read and parse to values", |bencher| {
         bencher.iter(|| parse_all(directory.path()));
     });
-    group.bench_function("load and judge", |bencher| {
+    group.bench_function("load and check", |bencher| {
         bencher.iter(|| load_all(directory.path()));
     });
     group.finish();
@@ -80,7 +80,7 @@ fn print_ratio(directory: &Path) {
     let (load, parse) = (median(loads), median(parses));
     let ratio = load.as_secs_f64() / parse.as_secs_f64();
     println!(
-        "load and judge {load:.1?}, read and parse {parse:.1?}: {ratio:.2} times (promised: at most 5)"
+        "load and check {load:.1?}, read and parse {parse:.1?}: {ratio:.2} times (promised: at most 5)"
     );
 }
 

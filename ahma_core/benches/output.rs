@@ -14,8 +14,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ahma_core::config::Narrowing;
-use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
+use ahma_core::config::Restrictions;
+use ahma_core::executor::{CommandPlan, Executor, HostPool};
 use ahma_core::operation::{OperationState, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy, become_host_if_asked};
@@ -41,8 +41,8 @@ async fn measure() {
     let session = PrivateDir::create(&root).unwrap();
     let policy = SandboxPolicy::new(&scope, session.path());
     let sandbox = Sandbox::new(std::env::current_exe().unwrap()).unwrap();
-    let hosts = Arc::new(HostKeeper::new(sandbox, policy));
-    hosts.host(&Narrowing::default()).await.unwrap();
+    let hosts = Arc::new(HostPool::new(sandbox, policy));
+    hosts.host(&Restrictions::default()).await.unwrap();
 
     for (name, script) in [
         ("no line ends", "head -c 1000000000 /dev/zero"),
@@ -67,16 +67,16 @@ async fn measure() {
                 working_directory: scope.clone(),
                 input: Input::Nothing,
                 deadline: Duration::from_secs(600),
-                narrowing: Narrowing::default(),
+                restrictions: Restrictions::default(),
             };
             reset_peak();
             let before = memory("VmHWM:");
             let start = Instant::now();
             let operation = executor.start(plan, &"test".into()).unwrap();
-            let ending = operation.ended().await;
+            let completion = operation.ended().await;
             taken.push(start.elapsed());
             peaks.push(memory("VmHWM:") - before);
-            assert_eq!(ending.state, OperationState::Completed);
+            assert_eq!(completion.state, OperationState::Completed);
             assert_eq!(operation.record().output_bytes, BYTES);
         }
         let [drained, taken] = [drained, taken].map(|mut times| {

@@ -10,13 +10,13 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use crate::executor::Work;
-use crate::executor::command_line::Word;
+use crate::executor::command_line::Arg;
 use crate::operation::{Operation, OperationId, OperationState};
 
 /// A longer word of a command line is cut.
-const LONGEST_WORD: usize = 1024;
+const MAX_ARG_LEN: usize = 1024;
 /// Words of one operation that are written down.
-const MOST_WORDS: usize = 256;
+const MAX_ARGS: usize = 256;
 
 /// Where records go.
 pub struct AuditLog {
@@ -25,7 +25,7 @@ pub struct AuditLog {
 
 /// What is known when an operation begins.
 #[derive(Debug, Clone)]
-pub struct Beginning {
+pub struct AuditContext {
     client: Arc<str>,
     argv: Vec<Vec<String>>,
 }
@@ -54,7 +54,7 @@ impl AuditLog {
     }
 
     /// Writes down an operation that has ended.
-    pub fn write(&self, beginning: &Beginning, operation: &Operation) {
+    pub fn write(&self, beginning: &AuditContext, operation: &Operation) {
         let about = operation.record();
         let record = Record {
             time: timestamp(operation.created_at()),
@@ -78,11 +78,11 @@ impl AuditLog {
     }
 }
 
-impl Beginning {
+impl AuditContext {
     /// For work that a client has asked for.
     pub fn of(work: &Work, client: &Arc<str>) -> Self {
-        let mut left = MOST_WORDS;
-        let mut words = |arguments: &[Word]| -> Vec<String> {
+        let mut left = MAX_ARGS;
+        let mut words = |arguments: &[Arg]| -> Vec<String> {
             let taken = arguments.iter().take(left);
             let taken: Vec<String> = taken.map(word).collect();
             left -= taken.len();
@@ -92,19 +92,19 @@ impl Beginning {
             Work::One(plan) => vec![words(&plan.arguments)],
             Work::Several(plan) => plan.commands().map(|it| words(&it.arguments)).collect(),
         };
-        Beginning {
+        AuditContext {
             client: Arc::clone(client),
             argv,
         }
     }
 }
 
-fn word(word: &Word) -> String {
+fn word(word: &Arg) -> String {
     let text = word.text();
-    if text.len() <= LONGEST_WORD {
+    if text.len() <= MAX_ARG_LEN {
         return text.to_owned();
     }
-    let cut = text.floor_char_boundary(LONGEST_WORD);
+    let cut = text.floor_char_boundary(MAX_ARG_LEN);
     format!("{}… ({} bytes)", &text[..cut], text.len())
 }
 

@@ -34,6 +34,8 @@ pub mod audit;
 #[cfg(feature = "server")]
 pub mod executor;
 #[cfg(feature = "server")]
+mod light_watch;
+#[cfg(feature = "server")]
 pub mod operation;
 #[cfg(feature = "server")]
 pub mod output;
@@ -47,5 +49,3 @@ pub mod service;
 pub mod stdio;
 #[cfg(feature = "server")]
 pub mod tamper;
-#[cfg(feature = "server")]
-mod watched;

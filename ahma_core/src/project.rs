@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::time::timeout;
 
-use crate::executor::QuietCommands;
+use crate::executor::InternalCommands;
 
 /// Git has this long.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Nothing that a repository could have set is started by what is asked.
 const HARMLESS: [&str; 5] = [
     "--no-optional-locks",
@@ -60,9 +60,9 @@ pub enum WorkingTree {
 }
 
 /// Finds out about the project in the scope of these commands.
-pub async fn discover(commands: &QuietCommands) -> Project {
+pub async fn discover(commands: &InternalCommands) -> Project {
     let root = commands.scope();
-    let git = timeout(PATIENCE, git(commands)).await.ok().flatten();
+    let git = timeout(TIMEOUT, git(commands)).await.ok().flatten();
     let remote = git.as_ref().and_then(|git| git.remote.as_deref());
     Project {
         name: remote
@@ -73,7 +73,7 @@ pub async fn discover(commands: &QuietCommands) -> Project {
     }
 }
 
-async fn git(commands: &QuietCommands) -> Option<GitState> {
+async fn git(commands: &InternalCommands) -> Option<GitState> {
     let status = ["status", "--porcelain=v2", "--branch"];
     let state = ask(commands, &status).await?;
     let remote = ask(commands, &["config", "--get", "remote.origin.url"]).await;
@@ -82,7 +82,7 @@ async fn git(commands: &QuietCommands) -> Option<GitState> {
     Some(git)
 }
 
-async fn ask(commands: &QuietCommands, question: &[&str]) -> Option<String> {
+async fn ask(commands: &InternalCommands, question: &[&str]) -> Option<String> {
     let words = ["git"].iter().chain(&HARMLESS).chain(question);
     let answer = commands.run(words.map(Into::into).collect()).await?;
     (answer.code == 0).then(|| String::from_utf8_lossy(&answer.output).into_owned())

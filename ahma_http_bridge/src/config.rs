@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::echo::Echo;
-use crate::guard::Origin;
+use crate::echo::MessageTrace;
+use crate::origin::Origin;
 use crate::token::Token;
 
 /// How a server is reached and by whom.
@@ -21,17 +21,18 @@ pub struct BridgeConfig {
     /// How much.
     pub limits: Limits,
     /// Where messages are shown.
-    pub echo: Option<Echo>,
+    pub echo: Option<MessageTrace>,
     /// What `/health` tells beside what is known here.
     pub health: Arc<dyn Fn() -> Map<String, Value> + Send + Sync>,
     /// Names of workspaces, each served at `/mcp/w/NAME`.
     pub workspaces: Vec<String>,
     /// Gets a workspace ready to be asked for handlers, or says why that cannot be.
-    pub prepare: Prepare,
+    pub prepare: WorkspaceActivator,
 }
 
 /// Gets the workspace of a name ready; asked before every request to it.
-pub type Prepare = Arc<dyn Fn(&str) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+pub type WorkspaceActivator =
+    Arc<dyn Fn(&str) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// How much is too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,11 +52,11 @@ pub struct Limits {
     /// Connections that are open at the same time.
     pub connections: usize,
     /// How long the head of a request may take, and a connection may be idle.
-    pub head_patience: Duration,
+    pub head_timeout: Duration,
     /// How long the rest of a request may take.
-    pub body_patience: Duration,
+    pub body_timeout: Duration,
     /// How long an answer may wait for its reader without a byte being taken.
-    pub write_patience: Duration,
+    pub write_timeout: Duration,
 }
 
 /// A rate, and how much may come at once.
@@ -77,9 +78,9 @@ impl Default for Limits {
             rate: None,
             body: 4 * 1024 * 1024,
             connections: 4000,
-            head_patience: Duration::from_secs(60),
-            body_patience: Duration::from_secs(30),
-            write_patience: Duration::from_secs(120),
+            head_timeout: Duration::from_secs(60),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(120),
         }
     }
 }

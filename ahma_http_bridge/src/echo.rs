@@ -36,15 +36,15 @@ impl Direction {
 
 /// Shows messages.
 #[derive(Clone)]
-pub struct Echo {
+pub struct MessageTrace {
     is_coloured: bool,
     write: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Echo {
+impl MessageTrace {
     /// Shows them by writing whole texts.
     pub fn new(is_coloured: bool, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Echo {
+        MessageTrace {
             is_coloured,
             write: Arc::new(write),
         }
@@ -76,7 +76,7 @@ mod tests {
     fn shown(is_coloured: bool, direction: Direction, text: &str) -> String {
         let written = Arc::new(Mutex::new(String::new()));
         let writer = Arc::clone(&written);
-        let echo = Echo::new(is_coloured, move |text| {
+        let echo = MessageTrace::new(is_coloured, move |text| {
             writer.lock().unwrap().push_str(text);
         });
         echo.show(direction, text.as_bytes());

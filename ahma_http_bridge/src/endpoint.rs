@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Limits;
 use crate::handshake;
 use crate::mcp::{self, Protocol};
-use crate::sessions::{SessionLife, Sessions};
-use crate::steady::Steady;
+use crate::sessions::{SessionHandle, Sessions};
+use crate::steady::CatchPanic;
 
 /// How often an open stream that says nothing shows that it is open.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -22,11 +22,11 @@ pub(crate) const WORKSPACE: &str = "/mcp/w/";
 
 /// Who a handler is for.
 #[derive(Debug, Clone, Copy)]
-pub struct Asker<'a> {
+pub struct HandlerRequest<'a> {
     /// The workspace that is spoken to; none at `/mcp`.
     pub workspace: Option<&'a str>,
     /// The session; none for a single request.
-    pub session: Option<&'a SessionLife>,
+    pub session: Option<&'a SessionHandle>,
 }
 
 /// One of them.
@@ -49,12 +49,12 @@ impl Endpoints {
         workspaces: &[String],
         limits: &Limits,
         ending: &CancellationToken,
-        handler: impl Fn(Asker<'_>) -> H + Send + Sync + 'static,
+        handler: impl Fn(HandlerRequest<'_>) -> H + Send + Sync + 'static,
     ) -> Self
     where
         H: ServerHandler + Send + 'static,
     {
-        let handler = Arc::new(move |asker: Asker<'_>| Steady(handler(asker)));
+        let handler = Arc::new(move |request: HandlerRequest<'_>| CatchPanic(handler(request)));
         let all = Arc::<AtomicUsize>::default();
         let endpoint = |workspace: Option<String>| {
             let mut sdk = StreamableHttpServerConfig::default()
@@ -68,14 +68,14 @@ impl Endpoints {
             let (of_sessions, of_requests) = (Arc::clone(&handler), Arc::clone(&handler));
             let (here, there) = (workspace.clone(), workspace.clone());
             let serve = handshake::serving(move |life| {
-                of_sessions(Asker {
+                of_sessions(HandlerRequest {
                     workspace: here.as_deref(),
                     session: Some(life),
                 })
             });
             let sessions = Arc::new(Sessions::new(limits.clone(), Arc::clone(&all), serve));
             let factory = move || {
-                Ok(of_requests(Asker {
+                Ok(of_requests(HandlerRequest {
                     workspace: there.as_deref(),
                     session: None,
                 }))

@@ -19,7 +19,7 @@ use rmcp::model::{
 
 use crate::negotiation::{EVENTS, Form, JSON};
 use crate::problem::Problem;
-use crate::sessions::{SessionFault, SessionLife, SessionTransport, Sessions};
+use crate::sessions::{SessionFault, SessionHandle, SessionTransport, Sessions};
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -30,7 +30,7 @@ pub(crate) type ServeSession = Arc<dyn Fn(Arc<Sessions>, SessionTransport) + Sen
 
 /// Serves each session with a handler of its own.
 pub(crate) fn serving<H>(
-    handler: impl Fn(&SessionLife) -> H + Send + Sync + 'static,
+    handler: impl Fn(&SessionHandle) -> H + Send + Sync + 'static,
 ) -> ServeSession
 where
     H: ServerHandler + Send + 'static,
@@ -53,10 +53,10 @@ where
 /// The message that begins a session of the older lifecycle, if this is one.
 pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJsonRpcMessage> {
     // A look that costs little: requests of the newer lifecycle are not read twice.
-    let is_newer = headers
+    let is_stateless = headers
         .get(VERSION)
         .is_some_and(|it| it.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes());
-    if headers.contains_key(SESSION_ID) || (is_newer && !contains(content, b"\"initialize\"")) {
+    if headers.contains_key(SESSION_ID) || (is_stateless && !contains(content, b"\"initialize\"")) {
         return None;
     }
     let message: ClientJsonRpcMessage = serde_json::from_slice(content).ok()?;

@@ -20,7 +20,7 @@
 //! be fetched again, and a session that nobody uses ends, unless something of it still runs.
 //!
 //! The crate knows nothing of what the handler does. A handler that runs work for a session finds a
-//! [`SessionLife`] among the extensions of a request: it keeps the session open while the work runs, and tells
+//! [`SessionHandle`] among the extensions of a request: it keeps the session open while the work runs, and tells
 //! when the session is over.
 
 #![forbid(unsafe_code)]
@@ -30,28 +30,28 @@ mod bind;
 mod config;
 mod echo;
 mod endpoint;
-mod guard;
 mod handshake;
 mod lists;
+mod log_throttle;
 mod mcp;
 mod messages;
 mod negotiation;
-mod patience;
+mod origin;
 mod problem;
 mod router;
-mod seldom;
 mod server;
 mod sessions;
 mod steady;
 mod token;
+mod write_timeout;
 
 pub use bind::{BindError, FIRST_PORT, LAST_PORT, bind};
-pub use config::{BridgeConfig, Limits, Prepare, RateLimit};
-pub use echo::{Direction, Echo};
-pub use endpoint::Asker;
-pub use guard::{Origin, OriginError};
-pub use messages::{Refusal, Understood, cancelling, cancels, understand};
+pub use config::{BridgeConfig, Limits, RateLimit, WorkspaceActivator};
+pub use echo::{Direction, MessageTrace};
+pub use endpoint::HandlerRequest;
+pub use messages::{MessageError, ParsedMessage, cancelling, cancels, parse_message};
+pub use origin::{Origin, OriginError};
 pub use server::HttpServer;
-pub use sessions::{SessionLease, SessionLife};
-pub use steady::Steady;
+pub use sessions::{SessionGuard, SessionHandle};
+pub use steady::CatchPanic;
 pub use token::{Token, TokenError};

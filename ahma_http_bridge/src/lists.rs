@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::router::Bridge;
 
 /// A longer challenge is not answered.
-const LONGEST_CHALLENGE: usize = 100;
+const MAX_CHALLENGE_LEN: usize = 100;
 const VERSION: &str = "2026-07-28";
 
 /// `/health`: needs no token, and tells nothing that would need one.
@@ -38,7 +38,7 @@ pub(crate) async fn health(
     let query = query.unwrap_or_default();
     let mut pairs = query.split('&');
     let challenge = pairs.find_map(|pair| pair.strip_prefix("challenge="));
-    let challenge = challenge.filter(|it| (1..=LONGEST_CHALLENGE).contains(&it.len()));
+    let challenge = challenge.filter(|it| (1..=MAX_CHALLENGE_LEN).contains(&it.len()));
     if let (Some(token), Some(challenge)) = (bridge.admission.token(), challenge) {
         let proof = token.proof(bridge.address, challenge);
         told.insert("proof".to_owned(), json!(proof));

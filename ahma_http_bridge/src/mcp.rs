@@ -19,10 +19,10 @@ use rmcp::transport::StreamableHttpService;
 use tokio::time::timeout;
 
 use crate::admission::Rate;
-use crate::echo::{Direction, Echo};
+use crate::echo::{Direction, MessageTrace};
 use crate::endpoint::Endpoint;
 use crate::handshake::{self, SESSION_ID};
-use crate::messages::{Understood, too_many_values, understand, without_mark};
+use crate::messages::{ParsedMessage, parse_message, too_many_values, without_mark};
 use crate::negotiation::{self, Form, OneDocument};
 use crate::problem::Problem;
 use crate::router::Bridge;
@@ -166,12 +166,12 @@ async fn post(
         endpoint.sessions.ban(session.life.id());
         return Err(roots_changed());
     }
-    negotiation::as_the_sdk_likes(&mut parts.headers);
+    negotiation::normalize_headers(&mut parts.headers);
     if form == Form::Json {
         parts.extensions.insert(OneDocument);
     }
     let request = Request::from_parts(parts, Full::new(content.clone()));
-    let response = understandable((endpoint.protocol)(request).await, &content).await?;
+    let response = map_sdk_error((endpoint.protocol)(request).await, &content).await?;
     let response = match form {
         Form::Events => response,
         Form::Json => match negotiation::as_one_document(response).await {
@@ -193,15 +193,15 @@ async fn stream(
             "this is a stream of events for MCP clients; accept text/event-stream, or look at /tools",
         ));
     }
-    negotiation::as_the_sdk_likes(&mut parts.headers);
+    negotiation::normalize_headers(&mut parts.headers);
     let request = Request::from_parts(parts, Full::default());
-    let response = understandable((endpoint.protocol)(request).await, &Bytes::new()).await?;
+    let response = map_sdk_error((endpoint.protocol)(request).await, &Bytes::new()).await?;
     Ok(echoed(bridge, response))
 }
 
 async fn end(endpoint: &Endpoint, parts: Parts) -> Result<Response, Problem> {
     let request = Request::from_parts(parts, Full::default());
-    let mut response = understandable((endpoint.protocol)(request).await, &Bytes::new()).await?;
+    let mut response = map_sdk_error((endpoint.protocol)(request).await, &Bytes::new()).await?;
     if response.status() == StatusCode::ACCEPTED {
         // It has been done; several clients warn of anything else.
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -225,7 +225,7 @@ async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, 
         return Err(too_large());
     }
     let reading = Limited::new(body, most).collect();
-    match timeout(bridge.limits.body_patience, reading).await {
+    match timeout(bridge.limits.body_timeout, reading).await {
         Ok(Ok(content)) => {
             let content = content.to_bytes();
             let mark = content.len() - without_mark(&content).len();
@@ -244,7 +244,7 @@ async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, 
 }
 
 /// What the SDK says, where it says it in JSON; else the same for people.
-async fn understandable(response: SdkResponse, content: &Bytes) -> Result<Response, Problem> {
+async fn map_sdk_error(response: SdkResponse, content: &Bytes) -> Result<Response, Problem> {
     let status = response.status();
     let is_fine = status.is_success() || negotiation::has_json(response.headers());
     if is_fine {
@@ -267,15 +267,15 @@ async fn understandable(response: SdkResponse, content: &Bytes) -> Result<Respon
 
 /// What is wrong with content that is no message.
 fn no_message(content: &Bytes) -> Problem {
-    match understand(content) {
-        Understood::Wrong(refusal) => {
+    match parse_message(content) {
+        ParsedMessage::Wrong(refusal) => {
             Problem::of(StatusCode::BAD_REQUEST, refusal.id, refusal.error)
         }
-        Understood::Nothing if content.trim_ascii().is_empty() => {
+        ParsedMessage::Nothing if content.trim_ascii().is_empty() => {
             let error = ErrorData::parse_error("the request is empty; send a message", None);
             Problem::of(StatusCode::BAD_REQUEST, None, error)
         }
-        Understood::Message(_) | Understood::Nothing => {
+        ParsedMessage::Message(_) | ParsedMessage::Nothing => {
             let why = "this is no JSON-RPC message that the server knows";
             let error = ErrorData::invalid_request(why, None);
             Problem::of(StatusCode::BAD_REQUEST, None, error)
@@ -347,7 +347,7 @@ fn echoed(bridge: &Bridge, response: Response) -> Response {
 }
 
 /// Shows what goes out: a document, or the messages of events.
-fn show_sent(echo: &Echo, data: &[u8], has_events: bool) {
+fn show_sent(echo: &MessageTrace, data: &[u8], has_events: bool) {
     if !has_events {
         echo.show(Direction::ToClient, data);
         return;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Why a text is refused, and which request that answers.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct MessageError {
     /// The request, when one can be made out.
     pub id: Option<RequestId>,
     /// What is wrong.
@@ -18,31 +18,31 @@ pub struct Refusal {
 }
 
 /// What a text is.
-pub enum Understood {
+pub enum ParsedMessage {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
     /// Nothing that needs an answer.
     Nothing,
     /// No message.
-    Wrong(Refusal),
+    Wrong(MessageError),
 }
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Values of a message. Each takes many times its letters in memory while it is read.
-const MOST_VALUES: usize = 200_000;
+const MAX_VALUES: usize = 200_000;
 
 /// Reads a text.
-pub fn understand(text: &[u8]) -> Understood {
+pub fn parse_message(text: &[u8]) -> ParsedMessage {
     let text = without_mark(text).trim_ascii();
     if text.is_empty() {
-        return Understood::Nothing;
+        return ParsedMessage::Nothing;
     }
     if let Some(error) = too_many_values(text) {
-        return Understood::Wrong(Refusal { id: None, error });
+        return ParsedMessage::Wrong(MessageError { id: None, error });
     }
     match serde_json::from_slice(text) {
-        Ok(message) => Understood::Message(Box::new(message)),
+        Ok(message) => ParsedMessage::Message(Box::new(message)),
         Err(_) => explain(text),
     }
 }
@@ -54,10 +54,10 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
 
 /// What is said to a text that would take too much memory to read.
 pub(crate) fn too_many_values(text: &[u8]) -> Option<ErrorData> {
-    let is_too_many = text.len() > MOST_VALUES && values(text) > MOST_VALUES;
+    let is_too_many = text.len() > MAX_VALUES && values(text) > MAX_VALUES;
     is_too_many.then(|| {
         let why =
-            format!("a message with more than {MOST_VALUES} values was refused; send less at once");
+            format!("a message with more than {MAX_VALUES} values was refused; send less at once");
         ErrorData::invalid_request(why, None)
     })
 }
@@ -78,8 +78,8 @@ fn values(text: &[u8]) -> usize {
 }
 
 /// What is wrong with a text that is no message.
-fn explain(text: &[u8]) -> Understood {
-    let wrong = |id: Option<RequestId>, error| Understood::Wrong(Refusal { id, error });
+fn explain(text: &[u8]) -> ParsedMessage {
+    let wrong = |id: Option<RequestId>, error| ParsedMessage::Wrong(MessageError { id, error });
     let value: Value = match serde_json::from_slice(text) {
         Ok(value) => value,
         Err(error) => {
@@ -98,10 +98,10 @@ fn explain(text: &[u8]) -> Understood {
     // What is no request gets no answer: one to a wrong answer would never end.
     let has_id = message.get("id").is_some_and(|id| !id.is_null());
     if !has_id && message.get("method").is_some_and(Value::is_string) {
-        return Understood::Nothing;
+        return ParsedMessage::Nothing;
     }
     if message.contains_key("result") || message.contains_key("error") {
-        return Understood::Nothing;
+        return ParsedMessage::Nothing;
     }
     let id = message.get("id").cloned();
     let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
@@ -146,8 +146,8 @@ mod tests {
     use super::*;
 
     fn refusal(line: &str) -> (Option<RequestId>, ErrorCode, String) {
-        match understand(line.as_bytes()) {
-            Understood::Wrong(it) => (it.id, it.error.code, it.error.message.into_owned()),
+        match parse_message(line.as_bytes()) {
+            ParsedMessage::Wrong(it) => (it.id, it.error.code, it.error.message.into_owned()),
             _ => panic!("{line} was not refused"),
         }
     }
@@ -184,23 +184,23 @@ mod tests {
             "{\"jsonrpc\":\"2.0\",\"id\":[],\"result\":7}",
         ];
         for line in quiet {
-            let understood = understand(line.as_bytes());
-            assert!(matches!(understood, Understood::Nothing), "{line}");
+            let parsed = parse_message(line.as_bytes());
+            assert!(matches!(parsed, ParsedMessage::Nothing), "{line}");
         }
     }
 
     #[test]
     fn very_many_values_are_refused_and_very_long_texts_are_not() {
-        let many = format!("[{}1]", "1,".repeat(MOST_VALUES));
+        let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
         let (id, code, why) = refusal(&many);
         assert_eq!((id, code), (None, ErrorCode::INVALID_REQUEST));
         assert!(why.contains("values"), "{why}");
-        let text = "a, \\\" [b".repeat(MOST_VALUES);
+        let text = "a, \\\" [b".repeat(MAX_VALUES);
         let long = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{text}\"}}}}"
         );
-        let understood = understand(long.as_bytes());
-        assert!(matches!(understood, Understood::Message(_)));
+        let parsed = parse_message(long.as_bytes());
+        assert!(matches!(parsed, ParsedMessage::Message(_)));
     }
 
     #[test]

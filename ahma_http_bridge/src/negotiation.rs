@@ -76,7 +76,7 @@ pub(crate) fn takes_events(headers: &HeaderMap) -> bool {
 }
 
 /// Tells the SDK that everything is taken, and in its words what is sent.
-pub(crate) fn as_the_sdk_likes(headers: &mut HeaderMap) {
+pub(crate) fn normalize_headers(headers: &mut HeaderMap) {
     headers.insert(ACCEPT, HeaderValue::from_static(BOTH));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
 }

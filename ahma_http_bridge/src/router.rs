@@ -25,22 +25,22 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tracing::Instrument as _;
 
 use crate::admission::Admission;
-use crate::config::{BridgeConfig, Limits, Prepare};
-use crate::echo::Echo;
+use crate::config::{BridgeConfig, Limits, WorkspaceActivator};
+use crate::echo::MessageTrace;
 use crate::endpoint::Endpoints;
-use crate::guard::Guard;
+use crate::log_throttle::LogThrottle;
 use crate::mcp;
+use crate::origin::Guard;
 use crate::problem::Problem;
-use crate::seldom::Seldom;
 use crate::{lists, negotiation};
 
 /// Names a request in the log and in its answer. What a caller sends under this name is replaced.
 pub(crate) const REQUEST_ID_HEADER: &str = "x-request-id";
 /// A longer path is cut in the log.
-const LONGEST_PATH: usize = 100;
+const MAX_PATH_LEN: usize = 100;
 /// What is read of a request that was refused, and for how long.
-const MOST_DRAINED: usize = 32 * 1024 * 1024;
-const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
+const MAX_DRAINED: usize = 32 * 1024 * 1024;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 static REQUEST_ID: HeaderName = HeaderName::from_static(REQUEST_ID_HEADER);
 
 /// Everything a request may need.
@@ -49,17 +49,17 @@ pub(crate) struct Bridge(Arc<Parts>);
 
 pub(crate) struct Parts {
     pub(crate) endpoints: Endpoints,
-    pub(crate) prepare: Prepare,
+    pub(crate) prepare: WorkspaceActivator,
     pub(crate) admission: Admission,
     pub(crate) limits: Limits,
-    pub(crate) echo: Option<Echo>,
+    pub(crate) echo: Option<MessageTrace>,
     pub(crate) health: Arc<dyn Fn() -> Map<String, Value> + Send + Sync>,
     pub(crate) address: SocketAddr,
     /// No request is taken any more.
     pub(crate) stopping: CancellationToken,
     guard: Guard,
     last_request: AtomicU64,
-    refusals: Seldom,
+    refusals: LogThrottle,
 }
 
 impl Deref for Bridge {
@@ -84,7 +84,7 @@ impl Bridge {
             health: config.health,
             stopping: CancellationToken::new(),
             last_request: AtomicU64::new(0),
-            refusals: Seldom::default(),
+            refusals: LogThrottle::default(),
             prepare: config.prepare,
             endpoints,
             address,
@@ -92,7 +92,7 @@ impl Bridge {
     }
 }
 
-pub(crate) fn router(bridge: &Bridge, origins: &[crate::guard::Origin]) -> Router {
+pub(crate) fn router(bridge: &Bridge, origins: &[crate::origin::Origin]) -> Router {
     let mut router = Router::new()
         .route("/mcp", any(admitted))
         .route("/mcp/", any(admitted))
@@ -117,7 +117,7 @@ pub(crate) fn router(bridge: &Bridge, origins: &[crate::guard::Origin]) -> Route
 }
 
 /// Browsers ask before they let a page of an allowed origin call.
-fn cors(origins: &[crate::guard::Origin]) -> CorsLayer {
+fn cors(origins: &[crate::origin::Origin]) -> CorsLayer {
     let origins = origins.iter();
     let origins = origins.filter_map(|it| HeaderValue::from_str(it.as_str()).ok());
     CorsLayer::new()
@@ -143,7 +143,7 @@ async fn named(State(bridge): State<Bridge>, mut request: Request, next: Next) -
     let came = Instant::now();
     // Never the query: it may hold the token.
     let (method, path) = (request.method().clone(), request.uri().path());
-    let path = path[..path.floor_char_boundary(LONGEST_PATH)].to_owned();
+    let path = path[..path.floor_char_boundary(MAX_PATH_LEN)].to_owned();
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
     let _entered = span.enter();
@@ -214,12 +214,12 @@ async fn drain(mut body: Body) {
     let reading = async {
         let mut read = 0;
         while let Some(Ok(frame)) = body.frame().await
-            && read < MOST_DRAINED
+            && read < MAX_DRAINED
         {
             read += frame.data_ref().map_or(0, Bytes::len);
         }
     };
-    let _ = timeout(DRAIN_PATIENCE, reading).await;
+    let _ = timeout(DRAIN_TIMEOUT, reading).await;
 }
 
 fn no_such_workspace() -> Problem {

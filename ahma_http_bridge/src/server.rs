@@ -13,20 +13,20 @@ use rmcp::ServerHandler;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::{BridgeConfig, Limits};
-use crate::endpoint::{Asker, Endpoints};
-use crate::patience::Patient;
+use crate::endpoint::{Endpoints, HandlerRequest};
 use crate::router::{Bridge, router};
 use crate::sessions;
+use crate::write_timeout::WriteTimeout;
 
 /// How long no connection is taken when the system has none to give.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
 /// What is held of a request whose head has not come to its end.
-const LARGEST_HEAD: usize = 32 * 1024;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/json\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 110\r\n\r\n\
     {\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"too many connections are open; close some, and try again\"}}";
@@ -48,7 +48,7 @@ impl HttpServer {
     pub fn start<H>(
         listener: std::net::TcpListener,
         config: BridgeConfig,
-        handler: impl Fn(Asker<'_>) -> H + Send + Sync + 'static,
+        handler: impl Fn(HandlerRequest<'_>) -> H + Send + Sync + 'static,
     ) -> io::Result<Self>
     where
         H: ServerHandler + Send + 'static,
@@ -111,14 +111,17 @@ impl HttpServer {
     }
 
     /// Ends when what is in work is answered, and in any case after a time.
-    pub async fn finish(self, patience: Duration) {
+    pub async fn finish(self, timeout: Duration) {
         self.stop_taking();
         for endpoint in self.bridge.endpoints.all() {
-            endpoint.sessions.end_news();
+            endpoint.sessions.close_notifications();
         }
         self.closing.cancel();
         self.connections.close();
-        if timeout(patience, self.connections.wait()).await.is_err() {
+        if tokio::time::timeout(timeout, self.connections.wait())
+            .await
+            .is_err()
+        {
             tracing::info!("connections that are still open are closed");
         }
         self.ending.cancel();
@@ -168,12 +171,12 @@ impl Accepting {
         };
         // Answers are small and whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
-        let stream = Patient::new(stream, self.limits.write_patience);
+        let stream = WriteTimeout::new(stream, self.limits.write_timeout);
         let service = TowerToHyperService::new(self.router.clone());
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
-            .header_read_timeout(self.limits.head_patience)
-            .max_buf_size(LARGEST_HEAD);
+            .header_read_timeout(self.limits.head_timeout)
+            .max_buf_size(MAX_HEAD_BYTES);
         // In a box, because what is handed to a task is kept twice.
         let mut connection = Box::pin(http.serve_connection(TokioIo::new(stream), service));
         let closing = self.closing.clone();

@@ -35,7 +35,7 @@ use crate::router::REQUEST_ID_HEADER;
 
 /// A handler whose log lines name the request, and whose panics are answered.
 #[derive(Debug)]
-pub struct Steady<H>(pub H);
+pub struct CatchPanic<H>(pub H);
 
 /// What a request is called in the log.
 fn request_id(context: &RequestContext<RoleServer>) -> String {
@@ -92,7 +92,7 @@ macro_rules! notifications {
     )*};
 }
 
-impl<H: ServerHandler> ServerHandler for Steady<H> {
+impl<H: ServerHandler> ServerHandler for CatchPanic<H> {
     requests! {
         ping() -> ();
         initialize(request: InitializeRequestParams) -> InitializeResult;

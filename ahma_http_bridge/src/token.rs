@@ -9,8 +9,8 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
 /// A shorter one could be guessed.
-const SHORTEST: usize = 16;
-const LONGEST: usize = 512;
+const MIN_LEN: usize = 16;
+const MAX_LEN: usize = 512;
 
 /// A secret. It is never shown: not by `Debug`, and so not in a log.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Token(Arc<str>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// It has too few or too many letters.
-    #[error("a token has {SHORTEST} to {LONGEST} letters")]
+    #[error("a token has {MIN_LEN} to {MAX_LEN} letters")]
     Length,
     /// It would have to be rewritten in a URL.
     #[error("a token is made of letters, digits, and . _ ~ -")]
@@ -30,7 +30,7 @@ pub enum TokenError {
 impl Token {
     /// A secret that somebody chose. It fits into a URL as it is.
     pub fn new(text: &str) -> Result<Self, TokenError> {
-        if !(SHORTEST..=LONGEST).contains(&text.len()) {
+        if !(MIN_LEN..=MAX_LEN).contains(&text.len()) {
             return Err(TokenError::Length);
         }
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);

@@ -11,7 +11,6 @@ use rmcp::transport::TokioChildProcess;
 use rmcp::{RoleClient, ServiceExt as _};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
-use tokio::time::timeout;
 
 use crate::config::{CommandEntry, ServerEntry, UrlEntry};
 use crate::error::ConnectError;
@@ -23,50 +22,52 @@ const STDERR_KEPT: usize = 4096;
 /// A server that answers.
 pub struct Connection {
     service: RunningService<RoleClient, ClientConfig>,
-    voice: Voice,
-    patience: Duration,
+    diagnostics: PeerDiagnostics,
+    timeout: Duration,
 }
 
 impl Connection {
     /// Reaches a server, starting it where that is needed, and agrees with it on a protocol version. Every answer
-    /// has to come within `patience`.
-    pub async fn open(entry: &ServerEntry, patience: Duration) -> Result<Self, ConnectError> {
-        let voice = match entry {
-            ServerEntry::Command(_) => Voice::Stderr(Stderr::default()),
-            ServerEntry::Url(entry) => Voice::Url(entry.clone()),
+    /// has to come within `timeout`.
+    pub async fn open(entry: &ServerEntry, timeout: Duration) -> Result<Self, ConnectError> {
+        let diagnostics = match entry {
+            ServerEntry::Command(_) => PeerDiagnostics::Stderr(Stderr::default()),
+            ServerEntry::Url(entry) => PeerDiagnostics::Url(entry.clone()),
         };
         let ours = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), ours);
         let serving = async {
             let served = match entry {
-                ServerEntry::Command(entry) => client.serve(started(entry, &voice).await?).await,
+                ServerEntry::Command(entry) => {
+                    client.serve(started(entry, &diagnostics).await?).await
+                }
                 ServerEntry::Url(entry) => client.serve(http::transport(entry)?).await,
             };
             match served {
                 Ok(service) => Ok(service),
                 Err(ClientInitializeError::TransportError { error, .. }) => {
-                    Err(voice.protocol(&*error.error).await)
+                    Err(diagnostics.protocol(&*error.error).await)
                 }
-                Err(error) => Err(voice.protocol(&error).await),
+                Err(error) => Err(diagnostics.protocol(&error).await),
             }
         };
-        let service = match timeout(patience, serving).await {
+        let service = match tokio::time::timeout(timeout, serving).await {
             Ok(served) => served?,
-            Err(_) => return Err(voice.silent(patience).await),
+            Err(_) => return Err(diagnostics.silent(timeout).await),
         };
         Ok(Connection {
             service,
-            voice,
-            patience,
+            diagnostics,
+            timeout,
         })
     }
 
     /// Everything the server offers as a tool.
     pub async fn tools(&self) -> Result<Vec<Tool>, ConnectError> {
-        match timeout(self.patience, self.service.list_all_tools()).await {
+        match tokio::time::timeout(self.timeout, self.service.list_all_tools()).await {
             Ok(Ok(tools)) => Ok(tools),
-            Ok(Err(error)) => Err(self.voice.protocol(&error).await),
-            Err(_) => Err(self.voice.silent(self.patience).await),
+            Ok(Err(error)) => Err(self.diagnostics.protocol(&error).await),
+            Err(_) => Err(self.diagnostics.silent(self.timeout).await),
         }
     }
 
@@ -78,7 +79,10 @@ impl Connection {
 }
 
 /// Starts a server whose complaints are heard.
-async fn started(entry: &CommandEntry, voice: &Voice) -> Result<TokioChildProcess, ConnectError> {
+async fn started(
+    entry: &CommandEntry,
+    diagnostics: &PeerDiagnostics,
+) -> Result<TokioChildProcess, ConnectError> {
     if let Some(path) = &entry.cwd
         && let Err(error) = tokio::fs::read_dir(path).await
     {
@@ -86,7 +90,7 @@ async fn started(entry: &CommandEntry, voice: &Voice) -> Result<TokioChildProces
         return Err(ConnectError::Directory { path, error });
     }
     let (transport, stderr) = start(entry)?;
-    if let Voice::Stderr(kept) = voice {
+    if let PeerDiagnostics::Stderr(kept) = diagnostics {
         kept.collect(stderr);
     }
     Ok(transport)
@@ -112,31 +116,31 @@ fn start(entry: &CommandEntry) -> Result<(TokioChildProcess, Option<ChildStderr>
 }
 
 /// What is known of a server that does not do as it should.
-enum Voice {
+enum PeerDiagnostics {
     Stderr(Stderr),
     Url(UrlEntry),
 }
 
-impl Voice {
+impl PeerDiagnostics {
     async fn protocol(&self, error: &(dyn Error + Send + Sync + 'static)) -> ConnectError {
         match self {
-            Voice::Stderr(kept) => ConnectError::Protocol {
+            PeerDiagnostics::Stderr(kept) => ConnectError::Protocol {
                 what: error.to_string(),
                 stderr: kept.said().await,
             },
-            Voice::Url(entry) => ConnectError::Url {
+            PeerDiagnostics::Url(entry) => ConnectError::Url {
                 url: entry.place().to_owned(),
                 what: http::explained(error, entry),
             },
         }
     }
 
-    async fn silent(&self, patience: Duration) -> ConnectError {
+    async fn silent(&self, timeout: Duration) -> ConnectError {
         let stderr = match self {
-            Voice::Stderr(kept) => kept.said().await,
-            Voice::Url(entry) => format!(": {}", entry.place()),
+            PeerDiagnostics::Stderr(kept) => kept.said().await,
+            PeerDiagnostics::Url(entry) => format!(": {}", entry.place()),
         };
-        ConnectError::Silent { patience, stderr }
+        ConnectError::Silent { timeout, stderr }
     }
 }
 

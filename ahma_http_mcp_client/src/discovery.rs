@@ -23,7 +23,7 @@ use crate::http;
 /// Where a server leaves its file, below the directory it serves.
 const STATE_FILE: &str = ".ahma/.mcp_server_state.json";
 /// Neither the file nor a token is larger.
-const LARGEST: u64 = 64 * 1024;
+const MAX_FILE_LEN: u64 = 64 * 1024;
 
 #[derive(Debug, Deserialize)]
 struct State {
@@ -57,7 +57,7 @@ pub struct Secrets {
 pub async fn find_server(
     directory: &Path,
     secrets: &Secrets,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<UrlEntry, DiscoveryError> {
     let directory = tokio::fs::canonicalize(directory).await;
     let directory = directory.map_err(DiscoveryError::Directory)?;
@@ -67,7 +67,7 @@ pub async fn find_server(
         let Ok(text) = read_own(&file).await else {
             continue;
         };
-        match server_of(above, &file, &text, secrets, patience).await {
+        match server_of(above, &file, &text, secrets, timeout).await {
             Ok(entry) => return Ok(entry),
             Err(error) => nearest = nearest.or(Some(error)),
         }
@@ -80,7 +80,7 @@ async fn server_of(
     file: &Path,
     text: &str,
     secrets: &Secrets,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<UrlEntry, DiscoveryError> {
     let wrong = |what: &str| DiscoveryError::Content {
         file: file.to_owned(),
@@ -111,7 +111,7 @@ async fn server_of(
             url: state.url,
         });
     };
-    let proven = prove(&url, address, &token, patience).await;
+    let proven = prove(&url, address, &token, timeout).await;
     proven.map_err(|what| DiscoveryError::Unproven {
         file: file.to_owned(),
         address,
@@ -136,7 +136,7 @@ async fn read_own(path: &Path) -> io::Result<String> {
     }
     let mut text = String::new();
     let file = tokio::fs::File::open(path).await?;
-    file.take(LARGEST).read_to_string(&mut text).await?;
+    file.take(MAX_FILE_LEN).read_to_string(&mut text).await?;
     Ok(text)
 }
 
@@ -163,12 +163,12 @@ async fn prove(
     url: &Url,
     address: SocketAddr,
     token: &str,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(), String> {
     let challenge = uuid::Uuid::new_v4().simple().to_string();
     let health = format!("http://{address}/health?challenge={challenge}");
     let client = http::client(url).map_err(|error| error.to_string())?;
-    let asked = client.get(health).timeout(patience).send().await;
+    let asked = client.get(health).timeout(timeout).send().await;
     // The request, with its address, is named by who calls.
     let mut answer = asked.map_err(|error| match error.is_connect() {
         true => "nothing answers there".to_owned(),
@@ -179,7 +179,7 @@ async fn prove(
     }
     let mut text = Vec::new();
     while let Ok(Some(piece)) = answer.chunk().await
-        && text.len() < LARGEST as usize
+        && text.len() < MAX_FILE_LEN as usize
     {
         text.extend_from_slice(&piece);
     }

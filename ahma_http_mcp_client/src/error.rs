@@ -41,10 +41,10 @@ pub enum ConnectError {
         what: String,
     },
     /// It did not answer.
-    #[error("the server did not answer within {} seconds{stderr}", .patience.as_secs())]
+    #[error("the server did not answer within {} seconds{stderr}", .timeout.as_secs())]
     Silent {
         /// How long was waited.
-        patience: Duration,
+        timeout: Duration,
         /// The end of what it said on stderr, on lines of its own.
         stderr: String,
     },

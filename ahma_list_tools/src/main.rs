@@ -24,12 +24,12 @@ const EXIT_USAGE: u8 = 2;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let args = Args::parse();
-    let patience = Duration::from_secs(args.timeout);
-    let entry = match entry(&args, patience).await {
+    let timeout = Duration::from_secs(args.timeout);
+    let entry = match entry(&args, timeout).await {
         Ok(entry) => entry,
         Err((code, message)) => return fail(code, &message),
     };
-    let tools = match listed(&entry, patience).await {
+    let tools = match listed(&entry, timeout).await {
         Ok(tools) => tools,
         Err(message) => return fail(EXIT_NO_CONNECTION, &message),
     };
@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
 }
 
 /// The server that was asked for.
-async fn entry(args: &Args, patience: Duration) -> Result<ServerEntry, (u8, String)> {
+async fn entry(args: &Args, timeout: Duration) -> Result<ServerEntry, (u8, String)> {
     if let (Some(file), Some(name)) = (&args.mcp_config, &args.server) {
         let config = McpConfig::read(file).await;
         let server = config.and_then(|config| config.server(name));
@@ -65,7 +65,7 @@ async fn entry(args: &Args, patience: Duration) -> Result<ServerEntry, (u8, Stri
             cwd: None,
         }));
     }
-    let found = find_server(Path::new("."), &secrets(), patience).await;
+    let found = find_server(Path::new("."), &secrets(), timeout).await;
     let found = found.map_err(|error| (EXIT_NO_CONNECTION, error.to_string()));
     Ok(ServerEntry::Url(found?))
 }
@@ -86,9 +86,9 @@ fn secrets() -> Secrets {
     }
 }
 
-async fn listed(entry: &ServerEntry, patience: Duration) -> Result<Vec<Tool>, String> {
+async fn listed(entry: &ServerEntry, timeout: Duration) -> Result<Vec<Tool>, String> {
     let asking = async {
-        let connection = Connection::open(entry, patience).await?;
+        let connection = Connection::open(entry, timeout).await?;
         let tools = connection.tools().await;
         connection.close().await;
         tools

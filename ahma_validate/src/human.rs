@@ -7,7 +7,7 @@ use ahma_core::config::{Catalog, Fault, RejectedFile};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 /// Longer lines are not shown: machine-made files can have all of it in one line.
-const LONGEST_LINE: usize = 2_000;
+const MAX_LINE_LEN: usize = 2_000;
 
 /// Prints every fault, then a summary. Colours appear on a terminal only.
 pub(crate) fn print(catalog: &Catalog) -> io::Result<()> {
@@ -53,7 +53,7 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> Option<(&'t str, Range<usi
     let to = text[start..]
         .find('\n')
         .map_or(text.len(), |length| start + length);
-    if text.is_empty() || to - from > LONGEST_LINE {
+    if text.is_empty() || to - from > MAX_LINE_LEN {
         return None;
     }
     let end = text.floor_char_boundary(span.end).clamp(start, to);
@@ -61,14 +61,14 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> Option<(&'t str, Range<usi
 }
 
 fn summary(catalog: &Catalog) -> String {
-    let accepted = catalog.tools.len();
-    let leaves = catalog.leaves().count();
+    let accepted = catalog.files.len();
+    let tools = catalog.tools().count();
     let rejected = catalog.rejected.len();
     let faults: usize = catalog.rejected.iter().map(|file| file.faults.len()).sum();
     let good = format!(
         "{} good, offering {}",
         count(accepted, "file"),
-        count(leaves, "tool")
+        count(tools, "tool")
     );
     if rejected == 0 {
         return good;

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let mut catalog = load(sources.files);
     // Neighbours of a file were loaded so that its steps find their targets, not to be judged.
     catalog
-        .tools
+        .files
         .retain(|tool| asked_for.contains(&tool.source));
     catalog
         .rejected

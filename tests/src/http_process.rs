@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::Workspace;
 use crate::http::Client;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server process in HTTP mode. It keeps its token, its log and its private directories to itself.
 pub struct HttpProcess {
@@ -78,7 +78,7 @@ impl HttpProcess {
 
     fn listen_for_address(&mut self) {
         loop {
-            let line = self.stderr.recv_timeout(PATIENCE);
+            let line = self.stderr.recv_timeout(TIMEOUT);
             let line = line.unwrap_or_else(|_| panic!("the server did not start: {}", self.said));
             self.said += &line;
             self.said += "\n";
@@ -138,7 +138,7 @@ impl HttpProcess {
 
     /// Waits for its end.
     pub fn wait(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status;

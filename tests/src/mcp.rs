@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::Workspace;
 
 /// No test waits longer than this for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server process and the connection to it.
 pub struct McpProcess {
@@ -137,7 +137,7 @@ impl McpProcess {
 
     /// Waits for the next answer, whatever it answers.
     pub fn any_answer(&mut self) -> Value {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let message = self.next_message(end, 0);
             if message.get("method").is_none() {
@@ -159,7 +159,7 @@ impl McpProcess {
 
     /// The same, keeping the answers to other requests that come before it.
     pub fn answer_keeping(&mut self, id: u64, others: &mut Vec<(u64, Value)>) -> Value {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let message = self.next_message(end, id);
             match message["id"].as_u64() {
@@ -172,7 +172,7 @@ impl McpProcess {
 
     /// Waits for a notification of this kind; others that came before it are dropped.
     pub fn notification(&mut self, method: &str) -> Value {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let message = match self.notifications.pop_front() {
                 Some(message) => message,
@@ -235,7 +235,7 @@ impl McpProcess {
 
     /// Waits for the end of the server.
     pub fn wait(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status;

@@ -16,18 +16,18 @@ mod workspace;
 use std::path::PathBuf;
 
 use ahma_core::config::files::read_file;
-use ahma_core::config::{LeafSpec, load};
+use ahma_core::config::{ToolSpec, load};
 use ahma_tests::repository;
 
-/// The leaves of one shipped tool file.
-fn shipped(file: &str) -> Vec<LeafSpec> {
+/// The tools of one shipped tool file.
+fn shipped(file: &str) -> Vec<ToolSpec> {
     let path: PathBuf = repository().join("tools").join(file);
     let catalog = load(vec![read_file(path)]);
     assert!(catalog.rejected.is_empty(), "{:#?}", catalog.rejected);
     catalog
-        .tools
+        .files
         .into_iter()
-        .flat_map(|tool| tool.leaves)
+        .flat_map(|file| file.tools)
         .map(std::sync::Arc::unwrap_or_clone)
         .collect()
 }

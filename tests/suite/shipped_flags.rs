@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use ahma_core::config::{Action, CommandLine, Delivery, LeafSpec};
+use ahma_core::config::{Action, CommandLine, Delivery, ToolSpec};
 use ahma_tests::Workspace;
 use regex::Regex;
 
@@ -41,21 +41,21 @@ fn help_flag(program: &str) -> &'static str {
     }
 }
 
-fn command_line(leaf: &LeafSpec) -> &CommandLine {
-    match &leaf.action {
+fn command_line(tool: &ToolSpec) -> &CommandLine {
+    match &tool.action {
         Action::Run(line) => line,
-        Action::Sequence(_) => panic!("{} is a sequence", leaf.name),
+        Action::Sequence(_) => panic!("{} is a sequence", tool.name),
     }
 }
 
-/// Every flag the leaf can pass, fixed ones included.
-fn flags(leaf: &LeafSpec) -> Vec<String> {
-    let words = command_line(leaf).words.iter();
+/// Every flag the tool can pass, fixed ones included.
+fn flags(tool: &ToolSpec) -> Vec<String> {
+    let words = command_line(tool).words.iter();
     let mut flags: Vec<String> = words
         .filter(|word| word.starts_with('-'))
         .cloned()
         .collect();
-    for argument in &leaf.arguments {
+    for argument in &tool.arguments {
         match &argument.delivery {
             Delivery::Flag(flag) | Delivery::File(Some(flag)) => flags.push(flag.text.clone()),
             Delivery::Positional(_) | Delivery::File(None) | Delivery::Stdin => {}
@@ -100,8 +100,8 @@ fn help_of(words: &[&str]) -> String {
 
 /// `git log` and `git show` take options that only the manual lists. Given one of them together with
 /// an option that does not exist, Git refuses to run and complains of the first it does not know.
-fn git_history_knows(leaf: &LeafSpec, flag: &str) -> bool {
-    let Some(command @ ("log" | "show")) = leaf.name.strip_prefix("git_") else {
+fn git_history_knows(tool: &ToolSpec, flag: &str) -> bool {
+    let Some(command @ ("log" | "show")) = tool.name.strip_prefix("git_") else {
         return false;
     };
     let complaint = |flag: &str| {
@@ -142,23 +142,23 @@ fn help_of_leaf(line: &CommandLine) -> HashSet<String> {
 /// Leaves whose programs come by another way than the tool they belong to.
 const ADD_ONS: [&str; 2] = ["cargo_nextest", "python_pytest"];
 
-fn is_add_on(leaf: &LeafSpec) -> bool {
-    ADD_ONS.iter().any(|add_on| leaf.name.starts_with(add_on))
+fn is_add_on(tool: &ToolSpec) -> bool {
+    ADD_ONS.iter().any(|add_on| tool.name.starts_with(add_on))
 }
 
 fn assert_flags_exist(file: &str) {
-    assert_flags_of_leaves_exist(shipped(file).into_iter().filter(|leaf| !is_add_on(leaf)));
+    assert_flags_of_leaves_exist(shipped(file).into_iter().filter(|tool| !is_add_on(tool)));
 }
 
-fn assert_flags_of_leaves_exist(leaves: impl Iterator<Item = LeafSpec>) {
+fn assert_flags_of_leaves_exist(tools: impl Iterator<Item = ToolSpec>) {
     let mut checked = 0;
     let mut invented = Vec::new();
-    for leaf in leaves {
-        let known = help_of_leaf(command_line(&leaf));
-        for flag in flags(&leaf) {
+    for tool in tools {
+        let known = help_of_leaf(command_line(&tool));
+        for flag in flags(&tool) {
             checked += 1;
-            if !known.contains(&flag) && !git_history_knows(&leaf, &flag) {
-                invented.push(format!("{} {flag}", leaf.name));
+            if !known.contains(&flag) && !git_history_knows(&tool, &flag) {
+                invented.push(format!("{} {flag}", tool.name));
             }
         }
     }
@@ -229,7 +229,7 @@ fn flags_of_gh_exist() {
 fn an_invented_flag_of_git_is_noticed() {
     let log = shipped("git.json")
         .into_iter()
-        .find(|leaf| leaf.name == "git_log")
+        .find(|tool| tool.name == "git_log")
         .unwrap();
     assert!(git_history_knows(&log, "--graph"));
     assert!(!git_history_knows(&log, "--grap-h"));

@@ -1,11 +1,11 @@
 //! The shipped tools as a whole: what ships, what waits, what is narrowed.
 
-use ahma_core::config::{Action, Delivery, LeafSpec};
+use ahma_core::config::{Action, Delivery, ToolSpec};
 use ahma_tests::{shipped_tools, stem};
 
 use crate::shipped;
 
-fn every_leaf() -> Vec<LeafSpec> {
+fn every_leaf() -> Vec<ToolSpec> {
     let files = shipped_tools();
     files
         .iter()
@@ -13,10 +13,10 @@ fn every_leaf() -> Vec<LeafSpec> {
         .collect()
 }
 
-fn leaf(name: &str) -> LeafSpec {
+fn tool(name: &str) -> ToolSpec {
     every_leaf()
         .into_iter()
-        .find(|leaf| leaf.name == name)
+        .find(|tool| tool.name == name)
         .unwrap_or_else(|| panic!("no {name}"))
 }
 
@@ -44,7 +44,7 @@ fn what_changes_the_project_waits_and_what_takes_long_does_not() {
         "git_switch",
         "python_pip_install",
     ] {
-        assert!(leaf(name).synchronous, "{name}");
+        assert!(tool(name).synchronous, "{name}");
     }
     for name in [
         "cargo_build",
@@ -57,7 +57,7 @@ fn what_changes_the_project_waits_and_what_takes_long_does_not() {
         "make",
         "python_pytest",
     ] {
-        assert!(!leaf(name).synchronous, "{name}");
+        assert!(!tool(name).synchronous, "{name}");
     }
 }
 
@@ -70,7 +70,7 @@ fn tools_of_one_kind_of_project_stay_out_of_others() {
         ("python_pytest", "pyproject.toml"),
         ("git_commit", ".git"),
     ] {
-        let only_if = leaf(name).only_if;
+        let only_if = tool(name).only_if;
         assert!(
             only_if.iter().any(|path| path == condition),
             "{name}: {only_if:?}"
@@ -80,14 +80,14 @@ fn tools_of_one_kind_of_project_stay_out_of_others() {
 
 #[test]
 fn a_tool_that_may_be_missing_says_how_to_install_it() {
-    for leaf in every_leaf() {
-        if leaf.name.starts_with("files_") {
+    for tool in every_leaf() {
+        if tool.name.starts_with("files_") {
             continue;
         }
-        assert!(leaf.availability.is_some(), "{}", leaf.name);
-        assert!(leaf.install_instructions.is_some(), "{}", leaf.name);
+        assert!(tool.availability.is_some(), "{}", tool.name);
+        assert!(tool.install_instructions.is_some(), "{}", tool.name);
     }
-    let gh = leaf("gh_pr_list").install_instructions.unwrap();
+    let gh = tool("gh_pr_list").install_instructions.unwrap();
     assert!(gh.contains("--pass-env GH_TOKEN"), "{gh}");
 }
 
@@ -105,10 +105,10 @@ fn looking_at_files_can_neither_write_nor_reach_the_network() {
         "files_diff",
         "files_usage",
     ] {
-        let leaf = leaf(name);
-        assert_eq!(leaf.annotations.read_only, Some(true), "{name}");
+        let tool = tool(name);
+        assert_eq!(tool.annotations.read_only, Some(true), "{name}");
         assert!(
-            leaf.narrowing.no_writes && leaf.narrowing.no_network,
+            tool.restrictions.no_writes && tool.restrictions.no_network,
             "{name}"
         );
     }
@@ -138,29 +138,29 @@ fn what_can_destroy_something_says_so() {
         "gh_pr_close",
         "gh_pr_checkout",
     ] {
-        assert_eq!(leaf(name).annotations.destructive, Some(true), "{name}");
+        assert_eq!(tool(name).annotations.destructive, Some(true), "{name}");
     }
 }
 
 /// Proves: T24.
 #[test]
 fn no_shipped_tool_knows_a_path_of_any_project() {
-    for leaf in every_leaf() {
-        if let Action::Run(line) = &leaf.action {
+    for tool in every_leaf() {
+        if let Action::Run(line) = &tool.action {
             let words = line.words.iter().chain([&line.program]);
             assert!(
                 words.clone().all(|word| !word.contains('/')),
                 "{}: {line:?}",
-                leaf.name
+                tool.name
             );
         }
-        for argument in &leaf.arguments {
+        for argument in &tool.arguments {
             let default = argument
                 .default
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            assert!(!default.contains('/'), "{} {}", leaf.name, argument.name);
+            assert!(!default.contains('/'), "{} {}", tool.name, argument.name);
         }
     }
 }
@@ -180,16 +180,16 @@ fn nothing_among_files_and_rg_can_start_another_program() {
         "--compress-program",
         "--to-command",
     ];
-    for leaf in every_leaf() {
-        if !leaf.name.starts_with("files_") && !leaf.name.starts_with("rg") {
+    for tool in every_leaf() {
+        if !tool.name.starts_with("files_") && !tool.name.starts_with("rg") {
             continue;
         }
-        for argument in &leaf.arguments {
+        for argument in &tool.arguments {
             if let Delivery::Flag(flag) = &argument.delivery {
                 assert!(
                     !starters.contains(&flag.text.as_str()),
                     "{} {}",
-                    leaf.name,
+                    tool.name,
                     flag.text
                 );
             }
@@ -199,13 +199,13 @@ fn nothing_among_files_and_rg_can_start_another_program() {
 
 #[test]
 fn every_leaf_runs_a_command_and_describes_each_argument() {
-    for leaf in every_leaf() {
-        assert!(matches!(leaf.action, Action::Run(_)), "{}", leaf.name);
-        for argument in &leaf.arguments {
+    for tool in every_leaf() {
+        assert!(matches!(tool.action, Action::Run(_)), "{}", tool.name);
+        for argument in &tool.arguments {
             assert!(
                 argument.description.is_some(),
                 "{} {}",
-                leaf.name,
+                tool.name,
                 argument.name
             );
         }

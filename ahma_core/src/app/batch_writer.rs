@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Lines that wait; more have to.
-const MOST_WAITING: usize = 1000;
+const MAX_WAITING: usize = 1000;
 /// How long lines are collected.
 const COLLECTING: Duration = Duration::from_millis(50);
 
@@ -26,7 +26,7 @@ pub(super) struct BatchGuard {
 
 impl BatchWriter {
     pub(super) fn start(writer: impl Write + Send + 'static) -> (Self, BatchGuard) {
-        let (lines, received) = sync_channel(MOST_WAITING);
+        let (lines, received) = sync_channel(MAX_WAITING);
         let stop = lines.clone();
         let thread = thread::spawn(move || write_all(writer, &received));
         let guard = BatchGuard {

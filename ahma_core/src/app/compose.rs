@@ -9,15 +9,15 @@ use std::time::Duration;
 use ahma_sandbox::{allow_many_descriptors, give_memory_back, protect_this_process};
 
 use super::args::{Args, Mode};
-use super::failure::Failure;
-use super::http::{Http, Prepared};
+use super::http::{BoundHttp, Http};
 use super::logging::Logging;
 use super::scopes::Scopes;
 use super::settings::Settings;
-use super::signals::{HangUps, StopSignals};
+use super::signals::{ReloadSignal, StopSignals};
+use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
 use super::world::{Common, Tools, World};
-use crate::service::{AhmaService, Serving};
+use crate::service::{AhmaService, EndpointInfo};
 use crate::stdio::{Client, StandardStreams};
 
 /// How long answers that are on their way are waited for when every command has ended.
@@ -28,18 +28,19 @@ const AT_ONCE: &str = "ended at once by a second signal";
 pub(super) fn run(args: &Args) -> ExitCode {
     match live(args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(startup_error) => startup_error.report(),
     }
 }
 
-fn live(args: &Args) -> Result<(), Failure> {
+fn live(args: &Args) -> Result<(), StartupError> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     // Before the settings, which count them.
     allow_many_descriptors();
     give_memory_back();
-    let directory = std::env::current_dir().map_err(|error| Failure::Usage(error.to_string()))?;
+    let directory =
+        std::env::current_dir().map_err(|error| StartupError::Usage(error.to_string()))?;
     let settings = Settings::resolve(args, &environment, &directory)
-        .map_err(|error| Failure::Usage(error.to_string()))?;
+        .map_err(|error| StartupError::Usage(error.to_string()))?;
     let mut logging = Logging::start(&settings.log);
     tracing::debug!(?settings, "starting");
 
@@ -49,13 +50,13 @@ fn live(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::Other(format!("the runtime cannot be started: {error}")))?;
+        .map_err(|error| StartupError::Other(format!("the runtime cannot be started: {error}")))?;
     let served = runtime.block_on(serve(settings, environment, &mut logging));
     // A thread may still wait for something slow; nobody waits for it. What still runs ends here, and is
     // recorded before the logs are closed.
     runtime.shutdown_background();
-    if let Err(failure) = &served {
-        tracing::error!("{failure}");
+    if let Err(startup_error) = &served {
+        tracing::error!("{startup_error}");
     }
     drop(logging);
     served
@@ -65,18 +66,18 @@ async fn serve(
     settings: Settings,
     environment: BTreeMap<OsString, OsString>,
     logging: &mut Logging,
-) -> Result<(), Failure> {
+) -> Result<(), StartupError> {
     let mut signals = StopSignals::listen()?;
-    let hang_ups = HangUps::listen()?;
+    let reload_signal = ReloadSignal::listen()?;
     let audit = logging.audit_log(&settings.audit, &settings.log);
-    let audit = audit.map_err(Failure::Usage)?;
+    let audit = audit.map_err(StartupError::Usage)?;
 
     let echo = logging.echo(&settings.log);
     // Before the sandbox starts: what commands must not write has to be there by then.
     let http = settings
         .http
         .as_ref()
-        .map(|http| Prepared::take(http, &settings.scope, echo.clone()));
+        .map(|http| BoundHttp::take(http, &settings.scope, echo.clone()));
     let http = http.transpose()?;
 
     let common = Common::new(
@@ -88,13 +89,13 @@ async fn serve(
     )?;
     let (common, settings) = (Arc::new(common), Arc::new(settings));
     let is_isolated = settings.http.iter().any(|http| http.scope_roots.is_some());
-    let serving = Serving::new(settings.mode.name(), is_isolated);
+    let serving = EndpointInfo::new(settings.mode.name(), is_isolated);
     let world = World::establish(&settings, &common, Tools::OfTheScope, serving).await?;
     if settings.sandbox_is_off {
         warn_loudly("the sandbox is switched off; commands can do what you can do");
     }
     let asking = Arc::clone(&common);
-    hang_ups.ask_for_reload(move || asking.reload_all());
+    reload_signal.ask_for_reload(move || asking.reload_all());
     let state = Arc::clone(&world.state);
     let scopes = Scopes::new(
         Arc::clone(&state),
@@ -141,16 +142,16 @@ async fn serve(
     };
     tokio::select! {
         () = stopping => served,
-        () = signals.next() => Err(Failure::Other(AT_ONCE.to_owned())),
+        () = signals.next() => Err(StartupError::Other(AT_ONCE.to_owned())),
     }
 }
 
 /// Waits until the client on stdio is gone; for ever when there is none.
-async fn ended(client: Option<&mut Client>) -> Result<(), Failure> {
+async fn ended(client: Option<&mut Client>) -> Result<(), StartupError> {
     let Some(client) = client else {
         return std::future::pending().await;
     };
-    client.ended().await.map_err(Failure::Other)
+    client.ended().await.map_err(StartupError::Other)
 }
 
 async fn last_answers(client: Option<Client>) {

@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, SandboxReport, command_environment};
 
-use super::failure::Failure;
 use super::settings::Settings;
+use super::startup_error::StartupError;
 use super::world::Common;
 use super::{identity, toolchains};
-use crate::config::Narrowing;
-use crate::executor::{HostKeeper, WarmShells};
+use crate::config::Restrictions;
+use crate::executor::{HostPool, WarmShells};
 
 /// Everything commands need to run confined.
 pub(super) struct Confinement {
-    pub(super) hosts: Arc<HostKeeper>,
+    pub(super) hosts: Arc<HostPool>,
     /// What the first host enforces.
     pub(super) report: SandboxReport,
     /// Variables every command starts with.
@@ -30,7 +30,10 @@ pub(super) struct Confinement {
 
 impl Confinement {
     /// Gets everything ready and starts the first host: without a sandbox nothing is served.
-    pub(super) async fn establish(settings: &Settings, common: &Common) -> Result<Self, Failure> {
+    pub(super) async fn establish(
+        settings: &Settings,
+        common: &Common,
+    ) -> Result<Self, StartupError> {
         let environment = &common.environment;
         let begun = Instant::now();
         let session = PrivateDir::create(&common.private_base)?;
@@ -57,10 +60,9 @@ impl Confinement {
             shell: shell.clone().into(),
             environment: variables.clone(),
         };
-        let hosts =
-            Arc::new(HostKeeper::new(common.sandbox.clone(), policy).with_warm_shells(warm));
-        let first = hosts.host(&Narrowing::default()).await;
-        let report = first.map_err(Failure::NoSandbox)?.report().clone();
+        let hosts = Arc::new(HostPool::new(common.sandbox.clone(), policy).with_warm_shells(warm));
+        let first = hosts.host(&Restrictions::default()).await;
+        let report = first.map_err(StartupError::NoSandbox)?.report().clone();
         tracing::debug!(?private, ?found, ready = ?begun.elapsed(), "a sandbox is ready");
         Ok(Confinement {
             hosts,
@@ -76,7 +78,7 @@ impl Confinement {
 pub(super) fn private_base(
     settings: &Settings,
     environment: &BTreeMap<OsString, OsString>,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, StartupError> {
     let runtime = environment
         .get(OsStr::new("XDG_RUNTIME_DIR"))
         .map(PathBuf::from);
@@ -98,9 +100,9 @@ pub(super) fn private_base(
         .ok_or_else(no_private_base)
 }
 
-fn no_private_base() -> Failure {
+fn no_private_base() -> StartupError {
     let what = "commands could write to every place for the server's private directories";
-    Failure::Other(format!(
+    StartupError::Other(format!(
         "{what}\nhint: set TMPDIR to a directory outside the scope"
     ))
 }

@@ -6,50 +6,50 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ahma_http_bridge::{Asker, BridgeConfig, Echo, HttpServer, Token, bind};
+use ahma_http_bridge::{BridgeConfig, HandlerRequest, HttpServer, MessageTrace, Token, bind};
 use serde_json::json;
 use tokio::task::spawn_blocking;
 
-use super::failure::Failure;
 use super::http_settings::{HttpSettings, TokenSetting};
 use super::scopes::Scopes;
+use super::startup_error::StartupError;
 use super::state_file::{ServerState, StateFile, StatePlace};
 use super::token_file;
 use super::warnings::warn_loudly;
 use super::world::Common;
 use crate::operation::OperationState;
 use crate::project;
-use crate::service::{HttpServing, ServiceState};
+use crate::service::{HttpEndpoint, ServiceState};
 
 /// What is taken before the sandbox starts.
-pub(super) struct Prepared {
+pub(super) struct BoundHttp {
     listener: TcpListener,
     token: Option<Token>,
     token_file: Option<PathBuf>,
     place: StatePlace,
     settings: HttpSettings,
-    echo: Option<Echo>,
+    echo: Option<MessageTrace>,
 }
 
-impl Prepared {
+impl BoundHttp {
     /// Takes a port, the token, and the place of the state file.
     pub(super) fn take(
         settings: &HttpSettings,
         scope: &Path,
-        echo: Option<Echo>,
-    ) -> Result<Self, Failure> {
+        echo: Option<MessageTrace>,
+    ) -> Result<Self, StartupError> {
         let (token, token_file) = match &settings.token {
             TokenSetting::Off => (None, None),
             TokenSetting::Given(token) => (Some(token.clone()), None),
             TokenSetting::File(file) => {
-                let token = token_file::read_or_make(file).map_err(Failure::Usage)?;
+                let token = token_file::read_or_make(file).map_err(StartupError::Usage)?;
                 (Some(token), Some(file.clone()))
             }
         };
         let listener = bind(settings.host, settings.port);
-        let listener = listener.map_err(|error| Failure::NoPlace(error.to_string()))?;
+        let listener = listener.map_err(|error| StartupError::NoPlace(error.to_string()))?;
         let place = StatePlace::prepare(scope).map_err(|error| no_state_file(scope, &error))?;
-        Ok(Prepared {
+        Ok(BoundHttp {
             listener,
             token,
             token_file,
@@ -65,7 +65,7 @@ impl Prepared {
         state: &Arc<ServiceState>,
         common: &Arc<Common>,
         scopes: &Arc<Scopes>,
-    ) -> Result<Http, Failure> {
+    ) -> Result<Http, StartupError> {
         let (told, served) = (Arc::clone(common), Arc::clone(scopes));
         let workspaces = self.settings.workspaces.iter();
         let workspaces: Vec<String> = workspaces.map(|it| it.name.clone()).collect();
@@ -78,9 +78,9 @@ impl Prepared {
             workspaces: workspaces.clone(),
             prepare: scopes.prepare(),
         };
-        let handler = move |asker: Asker<'_>| served.handler(asker);
+        let handler = move |request: HandlerRequest<'_>| served.handler(request);
         let server = HttpServer::start(self.listener, config, handler)?;
-        let _ = state.serving.http.set(HttpServing {
+        let _ = state.serving.http.set(HttpEndpoint {
             address: server.address(),
             sessions: Box::new(server.session_count()),
         });
@@ -107,8 +107,11 @@ pub(super) struct Http {
 
 impl Http {
     /// Writes the state file, and tells the operator where the server is. It is found as long as what is returned is kept.
-    pub(super) async fn announce(&self, state: &ServiceState) -> Result<Announced, Failure> {
-        let project = project::discover(&state.questions).await;
+    pub(super) async fn announce(
+        &self,
+        state: &ServiceState,
+    ) -> Result<DiscoveryGuard, StartupError> {
+        let project = project::discover(&state.internal).await;
         let scope = state.hosts.policy().scope.clone();
         let (path, place) = (self.place.path(), self.place.clone());
         let (address, mode, started) = (self.server.address(), state.serving.mode, state.started);
@@ -145,7 +148,7 @@ impl Http {
                 "the token is switched off; every program on this machine can call, confined commands too",
             );
         }
-        Ok(Announced(found_by))
+        Ok(DiscoveryGuard(found_by))
     }
 
     /// Takes nothing new. What is in work goes on.
@@ -154,18 +157,18 @@ impl Http {
     }
 
     /// Lets the last answers pass.
-    pub(super) async fn finish(self, patience: Duration) {
-        self.server.finish(patience).await;
+    pub(super) async fn finish(self, timeout: Duration) {
+        self.server.finish(timeout).await;
     }
 }
 
 /// A server that can be found, or that has left this to another.
-pub(super) struct Announced(
+pub(super) struct DiscoveryGuard(
     #[expect(dead_code, reason = "the file goes with it")] Option<StateFile>,
 );
 
-fn no_state_file(scope: &Path, error: &io::Error) -> Failure {
-    Failure::NoPlace(format!(
+fn no_state_file(scope: &Path, error: &io::Error) -> StartupError {
+    StartupError::NoPlace(format!(
         "the state file below {} cannot be written: {error}\n\
          hint: make that directory writable, and see that it is no link",
         scope.join(".ahma").display()

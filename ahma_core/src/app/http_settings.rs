@@ -18,7 +18,7 @@ use super::log_settings::in_reach;
 const OTHER_CONNECTIONS: usize = 500;
 
 /// Of a workspace.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Where and for whom HTTP is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,7 @@ fn workspaces(
         let wrong = || HttpSettingsError::Workspace(text.clone());
         let (name, path) = text.split_once('=').ok_or_else(wrong)?;
         let fits = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
-        let is_name = name.chars().all(fits) && (1..=LONGEST_NAME).contains(&name.len());
+        let is_name = name.chars().all(fits) && (1..=MAX_NAME_LEN).contains(&name.len());
         let is_taken = found.iter().any(|it| it.name == name);
         if !is_name || is_taken || matches!(name, "." | "..") {
             return Err(wrong());

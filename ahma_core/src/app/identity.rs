@@ -18,7 +18,7 @@ const TAKEN: [(&str, &str); 3] = [
     ("init", "defaultbranch"),
 ];
 /// What is read of a file of settings.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_LEN: u64 = 1024 * 1024;
 
 /// Writes the private settings of Git. Nothing is written when the user has told Git nothing.
 #[expect(clippy::disallowed_methods, reason = "runs before the server serves")]
@@ -71,7 +71,7 @@ fn read(file: &Path) -> io::Result<String> {
     }
     let mut bytes = Vec::new();
     fs::File::open(file)?
-        .take(LARGEST)
+        .take(MAX_FILE_LEN)
         .read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::failure::{EXIT_FAILURE, EXIT_USAGE};
 use super::settings;
 use super::sources::ToolArgs;
+use super::startup_error::{EXIT_FAILURE, EXIT_USAGE};
 use crate::config::{Catalog, Waiting, listed_description, load};
 use crate::registry::fits;
 use crate::service::built_in_tools;
@@ -72,14 +72,14 @@ fn listing(catalog: &Catalog, project: &Path, always_sync: bool) -> Vec<Value> {
         false => Waiting::AsDeclared,
     };
     catalog
-        .leaves()
-        .filter(|(_, leaf)| fits(leaf, project))
-        .map(|(tool, leaf)| {
+        .tools()
+        .filter(|(_, tool)| fits(tool, project))
+        .map(|(file, tool)| {
             json!({
-                "name": leaf.name,
-                "description": listed_description(leaf, waiting),
-                "inputSchema": leaf.input_schema,
-                "source": tool.source.to_string_lossy(),
+                "name": tool.name,
+                "description": listed_description(tool, waiting),
+                "inputSchema": tool.input_schema,
+                "source": file.source.to_string_lossy(),
             })
         })
         .collect()

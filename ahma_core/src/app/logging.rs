@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use ahma_http_bridge::Echo;
+use ahma_http_bridge::MessageTrace;
 use rustix::fs::OFlags;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
@@ -118,10 +118,10 @@ impl Logging {
     }
 
     /// Shows messages among the lines of the log, when that was asked for.
-    pub(super) fn echo(&self, settings: &LogSettings) -> Option<Echo> {
+    pub(super) fn echo(&self, settings: &LogSettings) -> Option<MessageTrace> {
         let writer = self.echo.clone()?;
         let colours = settings.colours && io::stderr().is_terminal();
-        Some(Echo::new(colours, move |text| {
+        Some(MessageTrace::new(colours, move |text| {
             // What cannot be shown is not: a call does not wait for its message to be seen.
             let _ = writer.clone().write_all(text.as_bytes());
         }))

@@ -14,8 +14,8 @@ use super::settings::Settings;
 use super::sources::ToolSources;
 use super::way::real_path_outside;
 use crate::config::load;
-use crate::executor::AvailabilityJudge;
-use crate::registry::{Registry, ToolSnapshot, Verdicts, Watcher};
+use crate::executor::AvailabilityProbe;
+use crate::registry::{ProbeResults, Registry, ToolSnapshot, Watcher};
 
 /// How long checks of availability wait for a client to list the tools it can have without them: they
 /// would take the processor from its answer.
@@ -86,7 +86,7 @@ impl Reload {
         self,
         registry: Arc<Registry>,
         are_safe: bool,
-        judge: AvailabilityJudge,
+        probe: AvailabilityProbe,
     ) {
         let Reload {
             reader,
@@ -104,7 +104,7 @@ impl Reload {
         }
         // Checks are made beside everything else; those of older files are given up.
         let mut checking = JoinSet::new();
-        let (listed, checked) = (Arc::clone(&registry), judge.clone());
+        let (listed, checked) = (Arc::clone(&registry), probe.clone());
         checking.spawn(async move {
             let _ = timeout(FIRST_LIST, listed.listed()).await;
             check(listed, checked).await;
@@ -133,7 +133,7 @@ impl Reload {
             }
             if reader.take_over(&registry).await {
                 checking.abort_all();
-                checking.spawn(check(Arc::clone(&registry), judge.clone()));
+                checking.spawn(check(Arc::clone(&registry), probe.clone()));
             }
         }
     }
@@ -141,12 +141,12 @@ impl Reload {
 
 /// Finds out which tools can be used, and publishes it. The tools that need no check are there; the others
 /// follow.
-async fn check(registry: Arc<Registry>, judge: AvailabilityJudge) {
+async fn check(registry: Arc<Registry>, probe: AvailabilityProbe) {
     let checks = registry.current().checks();
-    let verdicts: Verdicts = judge.judge(checks).await.into_iter().collect();
+    let results: ProbeResults = probe.probe(checks).await.into_iter().collect();
     let current = registry.current();
-    if *current.verdicts() != verdicts {
-        registry.publish(current.judged(verdicts));
+    if *current.results() != results {
+        registry.publish(current.judged(results));
     }
 }
 
@@ -158,7 +158,7 @@ impl ToolReader {
         let read = spawn_blocking(move || reader.read(&before)).await;
         match read {
             Ok(Ok(snapshot)) => {
-                tracing::info!(tools = snapshot.leaves().len(), "tool files read");
+                tracing::info!(tools = snapshot.tools().len(), "tool files read");
                 registry.publish(snapshot);
                 true
             }

@@ -19,7 +19,7 @@ pub(super) struct RootRules {
 }
 
 /// A longer root is cut where it is repeated.
-const LONGEST_SHOWN: usize = 200;
+const MAX_SHOWN_LEN: usize = 200;
 
 impl RootRules {
     /// The directory that the first of a client's roots names, if it may be a scope.
@@ -28,7 +28,7 @@ impl RootRules {
             "the client has no roots, so this session has no scope; open a project in it, and begin a new session",
         )?;
         self.allowed(first).map_err(|why| {
-            let shown = &first[..first.floor_char_boundary(LONGEST_SHOWN)];
+            let shown = &first[..first.floor_char_boundary(MAX_SHOWN_LEN)];
             format!("the root {shown:?} of the client cannot be the scope: {why}")
         })
     }

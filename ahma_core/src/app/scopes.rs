@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use ahma_http_bridge::{Asker, Prepare, SessionLife};
+use ahma_http_bridge::{HandlerRequest, SessionHandle, WorkspaceActivator};
 use ahma_sandbox::PrewarmSpec;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -16,7 +16,7 @@ use super::log_settings::{AuditSettings, cache_directory};
 use super::roots::RootRules;
 use super::settings::Settings;
 use super::world::{Common, Tools, World};
-use crate::service::{AhmaService, OpenScope, ServiceState, Serving};
+use crate::service::{AhmaService, EndpointInfo, OpenScope, ServiceState};
 
 /// How long commands of a session that is over have to end by themselves.
 const GRACE: Duration = Duration::from_millis(200);
@@ -71,8 +71,8 @@ impl Scopes {
     }
 
     /// The handler for somebody who asks.
-    pub(super) fn handler(self: &Arc<Self>, asker: Asker<'_>) -> AhmaService {
-        if let Some(name) = asker.workspace {
+    pub(super) fn handler(self: &Arc<Self>, request: HandlerRequest<'_>) -> AhmaService {
+        if let Some(name) = request.workspace {
             let workspace = self.workspaces.get(name);
             let world = workspace.and_then(|it| it.world.get());
             // It was made ready before; if not, nothing may run instead.
@@ -81,7 +81,7 @@ impl Scopes {
                 None => AhmaService::nowhere(Arc::clone(&self.own)),
             };
         }
-        match (&self.isolated, asker.session) {
+        match (&self.isolated, request.session) {
             (None, _) => AhmaService::new(Arc::clone(&self.own)),
             (Some(_), None) => AhmaService::nowhere(Arc::clone(&self.own)),
             (Some(_), Some(life)) => {
@@ -104,7 +104,7 @@ impl Scopes {
     async fn open(
         self: Arc<Self>,
         roots: Vec<String>,
-        life: SessionLife,
+        life: SessionHandle,
     ) -> Result<Arc<ServiceState>, String> {
         let Some(rules) = self.isolated.clone() else {
             return Err("sessions have no scopes of their own here".to_owned());
@@ -112,7 +112,7 @@ impl Scopes {
         let scope = scope(rules, roots).await?;
         let settings = self.settings.for_session(&scope);
         let tools = Tools::Of(Arc::clone(&self.own.registry));
-        let serving = Serving::of_session(&self.own.serving);
+        let serving = EndpointInfo::of_session(&self.own.serving);
         let world = World::establish(&settings, &self.common, tools, serving).await;
         let world = Arc::new(world.map_err(|error| error.to_string())?);
         tracing::info!(session = life.id(), scope = %scope.display(), "a scope of its own");
@@ -120,7 +120,7 @@ impl Scopes {
         self.remember(&world);
         let scopes = Arc::clone(&self);
         tokio::spawn(async move {
-            life.over().cancelled().await;
+            life.closed().cancelled().await;
             // At once: who ends a session does not wait for commands that want to go on.
             let _ = timeout(GRACE, world.end_operations(SESSION_OVER)).await;
             world.end_hosts().await;
@@ -154,7 +154,7 @@ impl Scopes {
     }
 
     /// Gets workspaces ready for requests.
-    pub(super) fn prepare(self: &Arc<Self>) -> Prepare {
+    pub(super) fn prepare(self: &Arc<Self>) -> WorkspaceActivator {
         let scopes = Arc::clone(self);
         Arc::new(move |name| {
             let workspace = scopes.workspaces.get(name).cloned();
@@ -243,7 +243,7 @@ impl Workspace {
 
     async fn ready(self: &Arc<Self>, scopes: &Arc<Scopes>, name: &str) -> Result<(), String> {
         let establish = async {
-            let serving = Serving::of_workspace(&scopes.own.serving, name);
+            let serving = EndpointInfo::of_workspace(&scopes.own.serving, name);
             let world =
                 World::establish(&self.settings, &scopes.common, Tools::OfTheScope, serving);
             let world = world.await.map_err(|error| error.to_string())?;

@@ -29,11 +29,11 @@ impl StopSignals {
 
 /// What asks for tool files to be read again: SIGHUP. Listened to from the beginning too, because it
 /// would end the server otherwise.
-pub(super) struct HangUps(Signal);
+pub(super) struct ReloadSignal(Signal);
 
-impl HangUps {
+impl ReloadSignal {
     pub(super) fn listen() -> io::Result<Self> {
-        signal(SignalKind::hangup()).map(HangUps)
+        signal(SignalKind::hangup()).map(ReloadSignal)
     }
 
     /// Asks for it, for as long as the server runs.

@@ -27,10 +27,10 @@ const NAME: &str = ".mcp_server_state.json";
 const DRAFT: &str = ".mcp_server_state.json.new";
 const IGNORED: &str = "# Made by ahma_mcp: what a running server writes here.\n/.gitignore\n/.mcp_server_state.json*\n";
 /// What is read of a file that somebody else may have written.
-const LARGEST: u64 = 64 * 1024;
+const MAX_FILE_LEN: u64 = 64 * 1024;
 
 /// How long another server may look and write.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// What the file tells.
@@ -126,7 +126,7 @@ impl StatePlace {
     /// Takes the lock of the directory. A command can take it too, since it may read the directory, and keep it; that must
     /// not keep the server from starting.
     fn lock(&self) -> io::Result<bool> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             match flock(&self.directory, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(true),
@@ -154,7 +154,7 @@ impl StatePlace {
         match flock(&file, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => {
                 let mut text = String::new();
-                let _ = file.take(LARGEST).read_to_string(&mut text);
+                let _ = file.take(MAX_FILE_LEN).read_to_string(&mut text);
                 tracing::info!("another server of this project is alive: {text}");
                 Ok(true)
             }

@@ -8,7 +8,7 @@ use std::path::Path;
 use ahma_http_bridge::Token;
 
 /// More than any token has.
-const LARGEST: u64 = 4096;
+const MAX_FILE_LEN: u64 = 4096;
 
 /// The token in a file, which is made when it is not there.
 pub(super) fn read_or_make(file: &Path) -> Result<Token, String> {
@@ -43,7 +43,7 @@ fn read(file: &Path) -> io::Result<Token> {
         return Err(io::Error::other("it belongs to somebody else"));
     }
     let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text)?;
+    file.take(MAX_FILE_LEN).read_to_string(&mut text)?;
     Token::new(text.trim()).map_err(io::Error::other)
 }
 

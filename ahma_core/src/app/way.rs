@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// As many links as the kernel follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The real path of an existing path, when no step of the way to it is below a place of these.
 pub(super) fn real_path_outside(path: &Path, places: &[PathBuf]) -> Option<PathBuf> {
@@ -28,7 +28,7 @@ pub(super) fn real_path_outside(path: &Path, places: &[PathBuf]) -> Option<PathB
         match fs::read_link(&step) {
             Ok(target) => {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MAX_LINKS {
                     return None;
                 }
                 if target.is_absolute() {

@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
-use ahma_http_bridge::{Direction, Echo};
+use ahma_http_bridge::{Direction, MessageTrace};
 use ahma_sandbox::{PrivateDir, Sandbox};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::confinement::{Confinement, private_base};
-use super::failure::Failure;
 use super::reload::{self, Reload};
 use super::settings::Settings;
+use super::startup_error::StartupError;
 use crate::audit::AuditLog;
 use crate::config::AvailabilityCheck;
-use crate::executor::{AvailabilityJudge, Executor, QuietCommands, ShowTrouble};
+use crate::executor::{AvailabilityProbe, Executor, InternalCommands, ShowTrouble};
 use crate::operation::{OperationState, OperationStore};
 use crate::output::{SpoolBudget, SpoolPlace};
 use crate::registry::{Registry, ToolSnapshot};
-use crate::service::{ListedTools, ServiceState, Serving, built_in_tools};
+use crate::service::{EndpointInfo, ListedTools, ServiceState, built_in_tools};
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -43,7 +43,7 @@ pub(super) struct Common {
     /// Disk that outputs take together.
     pub(super) spools: Arc<SpoolBudget>,
     pub(super) audit: Option<Arc<AuditLog>>,
-    pub(super) echo: Option<Echo>,
+    pub(super) echo: Option<MessageTrace>,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
     /// Every scope that is served now.
@@ -57,9 +57,9 @@ impl Common {
         environment: BTreeMap<OsString, OsString>,
         settings: &Settings,
         audit: Option<AuditLog>,
-        echo: Option<Echo>,
+        echo: Option<MessageTrace>,
         warnings: Vec<String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, StartupError> {
         let private_base = private_base(settings, &environment)?;
         // What servers left behind that were killed is cleared away beside the work.
         let base = private_base.clone();
@@ -127,8 +127,8 @@ impl World {
         settings: &Settings,
         common: &Common,
         tools: Tools,
-        serving: Serving,
-    ) -> Result<Self, Failure> {
+        serving: EndpointInfo,
+    ) -> Result<Self, StartupError> {
         let (reload, reading) = match &tools {
             Tools::OfTheScope => {
                 let reload = Reload::of(settings);
@@ -140,25 +140,27 @@ impl World {
         };
         let confinement = Confinement::establish(settings, common).await?;
         let hosts = &confinement.hosts;
-        let questions = QuietCommands::new(Arc::clone(hosts), confinement.environment.clone());
-        let judge = AvailabilityJudge::new(questions.clone());
+        let internal = InternalCommands::new(Arc::clone(hosts), confinement.environment.clone());
+        let probe = AvailabilityProbe::new(internal.clone());
         let registry = match (tools, reading) {
             (Tools::Of(registry), _) => registry,
             (Tools::OfTheScope, reading) => {
                 let first = match reading {
                     Some(reading) => {
-                        let read = reading.await.map_err(|it| Failure::Other(it.to_string()))?;
-                        read.map_err(Failure::Usage)?
+                        let read = reading
+                            .await
+                            .map_err(|it| StartupError::Other(it.to_string()))?;
+                        read.map_err(StartupError::Usage)?
                     }
                     None => ToolSnapshot::default(),
                 };
-                Arc::new(Registry::new(known_at_once(first, &judge).await))
+                Arc::new(Registry::new(known_at_once(first, &probe).await))
             }
         };
         let asked = reload.as_ref().map(|it| Arc::clone(&it.asked));
         let reloading = reload.map(|reload| {
             let are_safe = reload::are_safe(settings, hosts.policy(), &confinement.report);
-            tokio::spawn(reload.keep_current(Arc::clone(&registry), are_safe, judge))
+            tokio::spawn(reload.keep_current(Arc::clone(&registry), are_safe, probe))
         });
         let spools = SpoolPlace::new(confinement.session.path(), Arc::clone(&common.spools));
         let store = Arc::new(OperationStore::new(settings.retention, spools));
@@ -178,7 +180,7 @@ impl World {
             default_deadline: settings.deadline,
             sandbox_is_off: settings.sandbox_is_off,
             started: common.started,
-            questions,
+            internal,
             warnings: common.warnings.clone(),
             registry,
             always_sync: settings.always_sync,
@@ -237,13 +239,13 @@ fn remember<T>(list: &Mutex<Vec<Weak<T>>>, one: &Arc<T>) {
     list.push(Arc::downgrade(one));
 }
 
-fn shown_by(echo: Echo) -> ShowTrouble {
+fn shown_by(echo: MessageTrace) -> ShowTrouble {
     Arc::new(move |trouble| echo.show(Direction::Error, trouble.as_bytes()))
 }
 
 /// The tools with what can be known of them before anyone asks, because no command has to run for it.
-async fn known_at_once(tools: ToolSnapshot, judge: &AvailabilityJudge) -> ToolSnapshot {
+async fn known_at_once(tools: ToolSnapshot, probe: &AvailabilityProbe) -> ToolSnapshot {
     let mut checks = tools.checks();
     checks.retain(|check| matches!(check, AvailabilityCheck::OnPath(_)));
-    tools.judged(judge.judge(checks).await.into_iter().collect())
+    tools.judged(probe.probe(checks).await.into_iter().collect())
 }

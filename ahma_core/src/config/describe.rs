@@ -1,13 +1,13 @@
-//! The texts a model reads about a leaf. They describe; they give no orders.
+//! The texts a model reads about a tool. They describe; they give no orders.
 
 use std::collections::BTreeMap;
 
-use super::spec::LeafSpec;
+use super::spec::ToolSpec;
 
 /// Whether calls wait for their commands by default, as the operator decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// As each leaf declares.
+    /// As each tool declares.
     AsDeclared,
     /// Every call waits.
     Always,
@@ -17,12 +17,12 @@ pub enum Waiting {
 pub const BACKGROUND_NOTE: &str = "Runs in the background: a call answers at once with an operation id, \
      the result comes later, and other work can go on meanwhile.";
 
-/// The description as listed to clients: for a leaf that runs in the background it says so.
-pub fn listed_description(leaf: &LeafSpec, waiting: Waiting) -> String {
-    if leaf.synchronous || waiting == Waiting::Always {
-        leaf.description.clone()
+/// The description as listed to clients: for a tool that runs in the background it says so.
+pub fn listed_description(tool: &ToolSpec, waiting: Waiting) -> String {
+    if tool.synchronous || waiting == Waiting::Always {
+        tool.description.clone()
     } else {
-        format!("{}\n\n{BACKGROUND_NOTE}", leaf.description)
+        format!("{}\n\n{BACKGROUND_NOTE}", tool.description)
     }
 }
 

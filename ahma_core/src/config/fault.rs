@@ -1,6 +1,6 @@
 //! Faults of tool files: where, what, and what to do about it.
 //!
-//! While a file is judged, faults are collected by JSON pointer only, which is cheap when there are
+//! While a file is files, faults are collected by JSON pointer only, which is cheap when there are
 //! none. [`locate`](super::text::locate) adds line and column afterwards. Nothing here decides
 //! whether something *is* a fault.
 
@@ -29,11 +29,11 @@ pub struct Fault {
 /// Reporting more than this many faults of one file helps nobody.
 pub(super) const MAX_FAULTS_PER_FILE: usize = 100;
 
-/// A position inside the document that is being judged: a linked list on the stack, so that walking
+/// A position inside the document that is being files: a linked list on the stack, so that walking
 /// a faultless file allocates nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place<'p> {
-    parent: Option<&'p Place<'p>>,
+pub(super) struct JsonLocation<'p> {
+    parent: Option<&'p JsonLocation<'p>>,
     step: Step<'p>,
 }
 
@@ -44,21 +44,21 @@ enum Step<'p> {
     Index(usize),
 }
 
-impl<'p> Place<'p> {
-    pub(super) const ROOT: Place<'static> = Place {
+impl<'p> JsonLocation<'p> {
+    pub(super) const ROOT: JsonLocation<'static> = JsonLocation {
         parent: None,
         step: Step::Root,
     };
 
-    pub(super) fn key(&'p self, key: &'p str) -> Place<'p> {
-        Place {
+    pub(super) fn key(&'p self, key: &'p str) -> JsonLocation<'p> {
+        JsonLocation {
             parent: Some(self),
             step: Step::Key(key),
         }
     }
 
-    pub(super) fn index(&'p self, index: usize) -> Place<'p> {
-        Place {
+    pub(super) fn index(&'p self, index: usize) -> JsonLocation<'p> {
+        JsonLocation {
             parent: Some(self),
             step: Step::Index(index),
         }
@@ -66,7 +66,7 @@ impl<'p> Place<'p> {
 
     /// The RFC 6901 pointer of this place.
     pub(super) fn pointer(&self) -> String {
-        let mut pointer = self.parent.map(Place::pointer).unwrap_or_default();
+        let mut pointer = self.parent.map(JsonLocation::pointer).unwrap_or_default();
         match self.step {
             Step::Root => {}
             Step::Key(key) => {
@@ -165,13 +165,13 @@ pub(super) struct Faults {
 impl Faults {
     /// Remembers that the object at `place` has a misspelt `field`, so that the field is not
     /// reported as missing too.
-    pub(super) fn note_misspelt(&self, place: &Place<'_>, field: &str) {
+    pub(super) fn note_misspelt(&self, place: &JsonLocation<'_>, field: &str) {
         let entry = (place.pointer(), field.to_owned());
         self.misspelt.borrow_mut().insert(entry);
     }
 
     /// Whether `field` of the object at `place` is there under a misspelt name.
-    pub(super) fn is_misspelt(&self, place: &Place<'_>, field: &str) -> bool {
+    pub(super) fn is_misspelt(&self, place: &JsonLocation<'_>, field: &str) -> bool {
         let misspelt = self.misspelt.borrow();
         !misspelt.is_empty() && misspelt.contains(&(place.pointer(), field.to_owned()))
     }
@@ -183,14 +183,14 @@ impl Faults {
     }
 
     /// Reports a fault of the value at `place`.
-    pub(super) fn add(&self, place: &Place<'_>, message: impl Into<String>) {
+    pub(super) fn add(&self, place: &JsonLocation<'_>, message: impl Into<String>) {
         self.push(place, Mark::Value, &message.into(), None);
     }
 
     /// Reports a fault of the value at `place`, with advice.
     pub(super) fn add_with_hint(
         &self,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
@@ -200,14 +200,14 @@ impl Faults {
     /// Reports a fault of the key at `place`, with advice.
     pub(super) fn add_to_key(
         &self,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
         message: impl Into<String>,
         hint: impl Into<Option<String>>,
     ) {
         self.push(place, Mark::Key, &message.into(), hint.into().as_deref());
     }
 
-    fn push(&self, place: &Place<'_>, mark: Mark, message: &str, hint: Option<&str>) {
+    fn push(&self, place: &JsonLocation<'_>, mark: Mark, message: &str, hint: Option<&str>) {
         let mut list = self.list.borrow_mut();
         if list.len() >= MAX_FAULTS_PER_FILE {
             self.left_out.set(self.left_out.get() + 1);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_pointer_escapes_slash_and_tilde() {
-        let env = Place::ROOT.key("env");
+        let env = JsonLocation::ROOT.key("env");
         let odd = env.key("a/b~c");
         let element = odd.index(3);
         assert_eq!(element.pointer(), "/env/a~1b~0c/3");
@@ -246,7 +246,7 @@ mod tests {
     fn faults_beyond_the_cap_are_counted_not_kept() {
         let faults = Faults::default();
         for _ in 0..MAX_FAULTS_PER_FILE + 7 {
-            faults.add(&Place::ROOT, "again");
+            faults.add(&JsonLocation::ROOT, "again");
         }
         let list = faults.into_list();
         assert_eq!((list.faults.len(), list.left_out), (MAX_FAULTS_PER_FILE, 7));

@@ -1,4 +1,4 @@
-//! The MCP `inputSchema` of a leaf: JSON Schema 2020-12, closed, meta parameters included.
+//! The MCP `inputSchema` of a tool: JSON Schema 2020-12, closed, meta parameters included.
 
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 
 /// Tools of one file.
 pub(super) const LEAVES_PER_FILE: usize = 500;
-/// Options and positional arguments of one leaf.
+/// Options and positional arguments of one tool.
 pub(super) const ARGUMENTS_PER_LEAF: usize = 100;
 /// Values an argument may be restricted to.
 pub(super) const ALLOWED_VALUES: usize = 500;

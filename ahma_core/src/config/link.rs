@@ -10,46 +10,32 @@ mod steps;
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
-use self::steps::Offer;
+use self::steps::StepTargets;
+use super::catalog::{Catalog, RejectedFile};
+use super::checked::CheckedFile;
 use super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
-use super::load::{Catalog, Judged, RejectedFile};
 use super::names::BUILT_IN_TOOLS;
-use super::spec::{Action, LeafSpec, StepSpec, ToolSpec};
+use super::spec::{Action, StepSpec, ToolFile, ToolSpec};
 use super::text;
 
 /// Checks the files against each other.
-pub(super) fn link(judged: Vec<Judged>) -> Catalog {
-    let mut linker = Linker { files: judged };
-    let told_by_themselves: Vec<bool> = linker.files.iter().map(|file| !file.stands()).collect();
+pub(super) fn link(files: Vec<CheckedFile>) -> Catalog {
+    let mut linker = Linker { files };
+    let invalid_alone: Vec<bool> = linker.files.iter().map(|file| !file.is_valid()).collect();
     linker.check_names();
     let mut steps_checked = vec![false; linker.files.len()];
-    while linker.check_steps_of_standing(&mut steps_checked) | linker.check_cycles() {}
-    for (index, faulty) in told_by_themselves.into_iter().enumerate() {
+    while linker.check_steps_of_valid(&mut steps_checked) | linker.check_cycles() {}
+    for (index, faulty) in invalid_alone.into_iter().enumerate() {
         if faulty && !steps_checked[index] {
-            linker.check_steps_of_fallen(index);
+            linker.check_steps_of_rejected(index);
         }
     }
     linker.finish()
 }
 
 struct Linker {
-    files: Vec<Judged>,
-}
-
-impl Judged {
-    /// Whether the file is right so far.
-    fn stands(&self) -> bool {
-        self.faults.is_empty() && self.unreadable.is_none() && self.tool.is_some()
-    }
-
-    fn leaves(&self) -> &[Arc<LeafSpec>] {
-        self.tool
-            .as_ref()
-            .map(|tool| tool.leaves.as_slice())
-            .unwrap_or_default()
-    }
+    files: Vec<CheckedFile>,
 }
 
 impl Linker {
@@ -58,12 +44,12 @@ impl Linker {
         for index in 0..self.files.len() {
             let mut taken: HashMap<String, (usize, String)> = HashMap::new();
             let mut faults = Vec::new();
-            for leaf in self.files[index].leaves() {
-                let owner = owners.get(&leaf.name).or_else(|| taken.get(&leaf.name));
-                if BUILT_IN_TOOLS.contains(&leaf.name.as_str()) {
+            for tool in self.files[index].tools() {
+                let owner = owners.get(&tool.name).or_else(|| taken.get(&tool.name));
+                if BUILT_IN_TOOLS.contains(&tool.name.as_str()) {
                     faults.push(PlacedFault::at(
-                        name_place(leaf),
-                        format!("`{}` is the name of a built-in tool", leaf.name),
+                        name_place(tool),
+                        format!("`{}` is the name of a built-in tool", tool.name),
                         "choose another name".to_owned(),
                     ));
                 } else if let Some((owner, first)) = owner {
@@ -71,31 +57,31 @@ impl Linker {
                     if faults.len() == MAX_FAULTS_PER_FILE {
                         break;
                     }
-                    faults.push(taken_name(leaf, &self.files[*owner], first));
+                    faults.push(taken_name(tool, &self.files[*owner], first));
                 } else {
-                    taken.insert(leaf.name.clone(), (index, name_place(leaf)));
+                    taken.insert(tool.name.clone(), (index, name_place(tool)));
                 }
             }
             self.files[index].faults.extend(faults);
             // A file that falls offers nothing, so it takes no name from a later one.
-            if self.files[index].stands() {
+            if self.files[index].is_valid() {
                 owners.extend(taken);
             }
         }
     }
 
-    fn check_steps_of_standing(&mut self, checked: &mut [bool]) -> bool {
-        let offer = Offer::of(&self.files);
+    fn check_steps_of_valid(&mut self, checked: &mut [bool]) -> bool {
+        let targets = StepTargets::of(&self.files);
         let mut found = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
-            if let (true, Some(tool)) = (file.stands(), &file.tool) {
-                let faults = offer.faults_of(tool);
+            if let (true, Some(parsed)) = (file.is_valid(), &file.parsed) {
+                let faults = targets.faults_of(parsed);
                 if !faults.is_empty() {
                     found.push((index, faults));
                 }
             }
         }
-        drop(offer);
+        drop(targets);
         for (index, faults) in &mut found {
             checked[*index] = true;
             self.files[*index].faults.extend(std::mem::take(faults));
@@ -104,27 +90,27 @@ impl Linker {
     }
 
     /// Its own tools count as there: they will be, once the file is corrected.
-    fn check_steps_of_fallen(&mut self, index: usize) {
-        let Some(tool) = &self.files[index].tool else {
+    fn check_steps_of_rejected(&mut self, index: usize) {
+        let Some(parsed) = &self.files[index].parsed else {
             return;
         };
-        let mut offer = Offer::of(&self.files);
-        offer.add(tool);
-        let faults = offer.faults_of(tool);
-        drop(offer);
+        let mut targets = StepTargets::of(&self.files);
+        targets.add(parsed);
+        let faults = targets.faults_of(parsed);
+        drop(targets);
         self.files[index].faults.extend(faults);
     }
 
     fn check_cycles(&mut self) -> bool {
-        let standing: Vec<usize> = (0..self.files.len())
-            .filter(|index| self.files[*index].stands())
+        let valid: Vec<usize> = (0..self.files.len())
+            .filter(|index| self.files[*index].is_valid())
             .collect();
-        let tools = standing
+        let tools = valid
             .iter()
-            .filter_map(|index| self.files[*index].tool.as_ref());
+            .filter_map(|index| self.files[*index].parsed.as_ref());
         let found = cycles::find(tools);
         let mut any = false;
-        for (index, faults) in standing.into_iter().zip(found) {
+        for (index, faults) in valid.into_iter().zip(found) {
             any |= !faults.is_empty();
             self.files[index].faults.extend(faults);
         }
@@ -134,9 +120,9 @@ impl Linker {
     fn finish(self) -> Catalog {
         let mut catalog = Catalog::default();
         for file in self.files {
-            let stands = file.stands();
-            match file.tool {
-                Some(tool) if stands => catalog.tools.push(tool),
+            let is_valid = file.is_valid();
+            match file.parsed {
+                Some(parsed) if is_valid => catalog.files.push(parsed),
                 _ => {
                     let mut faults = text::locate(&file.text, file.faults);
                     faults.extend(file.unreadable);
@@ -152,30 +138,30 @@ impl Linker {
     }
 }
 
-/// The steps of all sequences of a tool, each with its leaf.
-fn steps_of(tool: &ToolSpec) -> impl Iterator<Item = (&LeafSpec, &StepSpec)> {
-    tool.leaves.iter().flat_map(|leaf| {
-        let steps = match &leaf.action {
+/// The steps of all sequences of a file, each with its tool.
+fn steps_of(file: &ToolFile) -> impl Iterator<Item = (&ToolSpec, &StepSpec)> {
+    file.tools.iter().flat_map(|tool| {
+        let steps = match &tool.action {
             Action::Sequence(sequence) => sequence.steps.as_slice(),
             Action::Run(_) => &[],
         };
-        steps.iter().map(move |step| (leaf.as_ref(), step))
+        steps.iter().map(move |step| (tool.as_ref(), step))
     })
 }
 
-/// Where the name of a leaf stands.
-fn name_place(leaf: &LeafSpec) -> String {
-    format!("{}/name", leaf.pointer)
+/// Where the name of a tool stands.
+fn name_place(tool: &ToolSpec) -> String {
+    format!("{}/name", tool.pointer)
 }
 
-fn taken_name(leaf: &LeafSpec, owner: &Judged, first: &str) -> PlacedFault {
+fn taken_name(tool: &ToolSpec, owner: &CheckedFile, first: &str) -> PlacedFault {
     let line = text::line_of(&owner.text, first);
     let file: &Path = &owner.path;
     PlacedFault::at(
-        name_place(leaf),
+        name_place(tool),
         format!(
             "the tool name `{}` is taken by {}:{line}",
-            leaf.name,
+            tool.name,
             file.display()
         ),
         "rename one of the two, or remove it".to_owned(),

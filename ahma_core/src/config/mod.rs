@@ -1,7 +1,7 @@
 //! Tool files (MTDF): from bytes to tools that can be served.
 //!
 //! ```text
-//! bytes ─text─► spanned JSON ─decode─► raw form ─resolve─► ToolSpec ─link─► Catalog
+//! bytes ─text─► spanned JSON ─decode─► raw form ─resolve─► ToolFile ─link─► Catalog
 //! ```
 //!
 //! Pure and synchronous: apart from [`files`], which fetches bytes, nothing here reads a file, runs
@@ -10,10 +10,12 @@
 
 pub mod files;
 
+mod catalog;
+mod checked;
 mod decode;
 mod describe;
 mod fault;
-mod given;
+mod field;
 mod input_schema;
 mod limits;
 mod link;
@@ -28,16 +30,18 @@ mod suggest;
 mod text;
 mod values;
 
+pub use catalog::{Catalog, RejectedFile};
 pub use describe::{BACKGROUND_NOTE, Waiting, listed_description};
 pub use fault::Fault;
 pub use input_schema::input_schema;
-pub use load::{Catalog, RejectedFile, load};
+pub use load::load;
 pub use names::{BUILT_IN_TOOLS, MAX_NAME_LENGTH};
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
 pub use shell::shell_arguments;
 pub use spec::{
-    Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag, LeafSpec,
-    Narrowing, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolSpec, ValueSpec,
+    Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag,
+    Restrictions, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolFile, ToolSpec,
+    ValueSpec,
 };
 pub use text::MAX_FILE_BYTES;
 pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, check_call};

@@ -1,4 +1,4 @@
-//! The arguments of the built-in `sandboxed_shell`, described like those of any leaf: sequences call
+//! The arguments of the built-in `sandboxed_shell`, described like those of any tool: sequences call
 //! it by them, and the server lists and checks it by them.
 
 use super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};

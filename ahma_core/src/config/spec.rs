@@ -11,23 +11,23 @@ use serde_json::{Map, Value};
 
 /// A tool file that was accepted.
 #[derive(Debug, Clone)]
-pub struct ToolSpec {
+pub struct ToolFile {
     /// The file it came from.
     pub source: PathBuf,
-    /// The tool's name: first part of the names of its leaves.
+    /// The tool's name: first part of the names of its tools.
     pub name: String,
     /// What clients can call, in the order of the file.
-    pub leaves: Vec<Arc<LeafSpec>>,
-    /// Names of leaves that the file switches off.
+    pub tools: Vec<Arc<ToolSpec>>,
+    /// Names of tools that the file switches off.
     pub disabled: Vec<String>,
 }
 
 /// One MCP tool.
 #[derive(Debug, Clone)]
-pub struct LeafSpec {
+pub struct ToolSpec {
     /// The full MCP name, `{tool}_{sub}_{sub}`.
     pub name: String,
-    /// JSON pointer of the leaf in its file.
+    /// JSON pointer of the tool in its file.
     pub pointer: String,
     /// A short name for people.
     pub title: Option<String>,
@@ -45,24 +45,24 @@ pub struct LeafSpec {
     pub env: BTreeMap<String, String>,
     /// Listed only when one of these exists in the scope; empty means always.
     pub only_if: Vec<String>,
-    /// How to find out whether the leaf can be used.
+    /// How to find out whether the tool can be used.
     pub availability: Option<AvailabilityCheck>,
     /// What to say when it cannot.
     pub install_instructions: Option<String>,
     /// Promises about effects.
     pub annotations: Annotations,
-    /// What the leaf gives up of what the operator grants.
-    pub narrowing: Narrowing,
+    /// What the tool gives up of what the operator grants.
+    pub restrictions: Restrictions,
     /// The JSON Schema (2020-12) of a call's arguments, meta parameters included.
     pub input_schema: Arc<Map<String, Value>>,
 }
 
-/// What a call of a leaf does.
+/// What a call of a tool does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Runs a program.
     Run(CommandLine),
-    /// Calls other leaves, one after the other.
+    /// Calls other tools, one after the other.
     Sequence(Sequence),
 }
 
@@ -93,7 +93,7 @@ pub struct Sequence {
 pub struct StepSpec {
     /// JSON pointer of the step in its file.
     pub pointer: String,
-    /// Full name of the leaf or built-in tool to call.
+    /// Full name of the tool or built-in tool to call.
     pub target: String,
     /// Arguments of the call.
     pub args: Map<String, Value>,
@@ -107,7 +107,7 @@ pub struct StepSpec {
     pub continue_on_error: bool,
 }
 
-/// How to find out whether a leaf can be used.
+/// How to find out whether a tool can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AvailabilityCheck {
     /// The program must be found on PATH; nothing is run.
@@ -136,9 +136,9 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
-/// What a leaf gives up. There is no value here that grants anything.
+/// What a tool gives up. There is no value here that grants anything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Narrowing {
+pub struct Restrictions {
     /// The command gets no network.
     pub no_network: bool,
     /// The command may write only its temporary directory.

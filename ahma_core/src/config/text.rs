@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::fault::{Fault, FaultList, Faults, Mark, Place, PlacedFault};
+use super::fault::{Fault, FaultList, Faults, JsonLocation, Mark, PlacedFault};
 
 /// A tool file is written by people; a larger one is a mistake, or an attack on memory.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -64,7 +64,7 @@ pub(super) fn whole_file_fault(message: String, hint: &str) -> Box<Fault> {
 pub(super) fn parse<'t>(text: &'t str, faults: &Faults) -> Result<Value<'t>, Box<Fault>> {
     refuse_control_characters(text)?;
     let value = parse_tree(text)?;
-    check_structure(&value, &Place::ROOT, 1, faults)
+    check_structure(&value, &JsonLocation::ROOT, 1, faults)
         .map_err(|too_deep| Box::new(located(text, Some(&value), too_deep)))?;
     Ok(value)
 }
@@ -189,7 +189,7 @@ fn too_deep_message() -> String {
 /// Reports repeated keys and refuses depth that later recursion could not bear.
 fn check_structure(
     value: &Value<'_>,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     depth: usize,
     faults: &Faults,
 ) -> Result<(), PlacedFault> {
@@ -221,7 +221,7 @@ fn check_structure(
     Ok(())
 }
 
-fn report_repeated_keys(object: &Object<'_>, place: &Place<'_>, faults: &Faults) {
+fn report_repeated_keys(object: &Object<'_>, place: &JsonLocation<'_>, faults: &Faults) {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(object.properties.len());
     for member in &object.properties {
         *seen.entry(member.name.as_str()).or_default() += 1;

@@ -4,10 +4,10 @@
 use serde_json::{Map, Value};
 
 use super::raw::bounds;
-use super::spec::{ArgumentSpec, Delivery, LeafSpec, ScalarKind, ScalarSpec, Separator, ValueSpec};
+use super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, Separator, ToolSpec, ValueSpec};
 use super::suggest::nearest;
 
-/// Parameters of every leaf that steer the call and are never passed on to the command.
+/// Parameters of every tool that steer the call and are never passed on to the command.
 pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
 
 /// The values of `execution_mode`.
@@ -34,9 +34,9 @@ impl ArgumentFault {
     }
 }
 
-/// Everything that is wrong with the arguments of a call of `leaf`.
-pub fn check_arguments(leaf: &LeafSpec, given: &Map<String, Value>) -> Vec<ArgumentFault> {
-    check_call(&leaf.name, &leaf.arguments, given)
+/// Everything that is wrong with the arguments of a call of `tool`.
+pub fn check_arguments(tool: &ToolSpec, given: &Map<String, Value>) -> Vec<ArgumentFault> {
+    check_call(&tool.name, &tool.arguments, given)
 }
 
 /// The same for any tool, by its name and the arguments it takes.

@@ -12,35 +12,35 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::QuietCommands;
+use super::InternalCommands;
 use crate::config::AvailabilityCheck;
 
 /// A check that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Checks that run at the same time.
 const AT_ONCE: usize = 4;
 
 /// Makes checks.
 #[derive(Clone)]
-pub struct AvailabilityJudge {
-    commands: QuietCommands,
+pub struct AvailabilityProbe {
+    commands: InternalCommands,
 }
 
-impl AvailabilityJudge {
+impl AvailabilityProbe {
     /// Checks are such commands.
-    pub fn new(commands: QuietCommands) -> Self {
-        AvailabilityJudge { commands }
+    pub fn new(commands: InternalCommands) -> Self {
+        AvailabilityProbe { commands }
     }
 
     /// Makes all checks and says which were passed.
-    pub async fn judge(&self, checks: Vec<AvailabilityCheck>) -> Vec<(AvailabilityCheck, bool)> {
+    pub async fn probe(&self, checks: Vec<AvailabilityCheck>) -> Vec<(AvailabilityCheck, bool)> {
         let slots = Arc::new(Semaphore::new(AT_ONCE));
         let mut running = JoinSet::new();
         for check in checks {
-            let (judge, slots) = (self.clone(), Arc::clone(&slots));
+            let (probe, slots) = (self.clone(), Arc::clone(&slots));
             running.spawn(async move {
                 let _slot = slots.acquire().await;
-                let passed = timeout(PATIENCE, judge.passes(&check)).await;
+                let passed = timeout(TIMEOUT, probe.passes(&check)).await;
                 (check, passed.unwrap_or(false))
             });
         }

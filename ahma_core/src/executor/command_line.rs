@@ -9,22 +9,22 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::config::{
-    Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, LeafSpec, ScalarSpec,
-    Separator, ValueSpec, check_arguments,
+    Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, ScalarSpec, Separator,
+    ToolSpec, ValueSpec, check_arguments,
 };
 
 /// A command line, as far as it is known before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltCommand {
     /// Program and arguments.
-    pub words: Vec<Word>,
+    pub words: Vec<Arg>,
     /// The standard input.
     pub input: Option<String>,
 }
 
 /// One word of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word {
+pub enum Arg {
     /// The word itself.
     Text(String),
     /// The path of a private file with this content, behind a prefix such as `--file=`.
@@ -36,25 +36,25 @@ pub enum Word {
     },
 }
 
-impl Word {
+impl Arg {
     /// The word, or what the file behind it holds.
     pub fn text(&self) -> &str {
         match self {
-            Word::Text(text) => text,
-            Word::File { content, .. } => content,
+            Arg::Text(text) => text,
+            Arg::File { content, .. } => content,
         }
     }
 }
 
-impl From<&str> for Word {
+impl From<&str> for Arg {
     fn from(text: &str) -> Self {
-        Word::Text(text.to_owned())
+        Arg::Text(text.to_owned())
     }
 }
 
 /// Where paths may lead.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'s> {
+pub struct PathContext<'s> {
     /// The directory the command runs in.
     pub working_directory: &'s Path,
     /// The scope and the operator's grants.
@@ -63,29 +63,29 @@ pub struct Surroundings<'s> {
 
 /// Builds the command line of a call, or says everything that is wrong with its arguments.
 pub fn build(
-    leaf: &LeafSpec,
+    tool: &ToolSpec,
     given: &Map<String, Value>,
-    surroundings: Surroundings<'_>,
+    context: PathContext<'_>,
 ) -> Result<BuiltCommand, Vec<ArgumentFault>> {
-    let mut faults = check_arguments(leaf, given);
-    faults.extend(paths_outside(leaf, given, surroundings));
+    let mut faults = check_arguments(tool, given);
+    faults.extend(paths_outside(tool, given, context));
     if !faults.is_empty() {
         return Err(faults);
     }
-    let Action::Run(line) = &leaf.action else {
+    let Action::Run(line) = &tool.action else {
         return Ok(BuiltCommand {
             words: Vec::new(),
             input: None,
         });
     };
-    Ok(assemble(line, leaf, given))
+    Ok(assemble(line, tool, given))
 }
 
-fn assemble(line: &CommandLine, leaf: &LeafSpec, given: &Map<String, Value>) -> BuiltCommand {
+fn assemble(line: &CommandLine, tool: &ToolSpec, given: &Map<String, Value>) -> BuiltCommand {
     let mut options = Vec::new();
     let mut positionals = Vec::new();
     let mut input = None;
-    for argument in &leaf.arguments {
+    for argument in &tool.arguments {
         let Some(value) = value_of(argument, given) else {
             continue;
         };
@@ -93,13 +93,13 @@ fn assemble(line: &CommandLine, leaf: &LeafSpec, given: &Map<String, Value>) -> 
             Delivery::Flag(flag) => add_flag(&mut options, flag, value),
             Delivery::Positional(separator) => {
                 if *separator == Separator::Dashes {
-                    positionals.push(Word::Text("--".to_owned()));
+                    positionals.push(Arg::Text("--".to_owned()));
                 }
-                positionals.extend(scalars(value).map(|scalar| Word::Text(text(scalar))));
+                positionals.extend(scalars(value).map(|scalar| Arg::Text(text(scalar))));
             }
             Delivery::File(Some(flag)) => add_file_flag(&mut options, flag, text(value)),
             Delivery::File(None) => {
-                positionals.push(Word::File {
+                positionals.push(Arg::File {
                     prefix: String::new(),
                     content: text(value),
                 });
@@ -108,12 +108,12 @@ fn assemble(line: &CommandLine, leaf: &LeafSpec, given: &Map<String, Value>) -> 
         }
     }
     if line.end_of_options && !positionals.is_empty() {
-        positionals.insert(0, Word::Text("--".to_owned()));
+        positionals.insert(0, Arg::Text("--".to_owned()));
     }
-    let mut words: Vec<Word> = std::iter::once(&line.program)
+    let mut words: Vec<Arg> = std::iter::once(&line.program)
         .chain(&line.words)
         .cloned()
-        .map(Word::Text)
+        .map(Arg::Text)
         .collect();
     if line.positionals_first {
         words.extend(positionals);
@@ -135,32 +135,32 @@ fn value_of<'v>(argument: &'v ArgumentSpec, given: &'v Map<String, Value>) -> Op
     value.or(argument.default.as_ref()).filter(says_something)
 }
 
-fn add_flag(words: &mut Vec<Word>, flag: &Flag, value: &Value) {
+fn add_flag(words: &mut Vec<Arg>, flag: &Flag, value: &Value) {
     match value {
-        Value::Bool(true) => words.push(Word::Text(flag.text.clone())),
+        Value::Bool(true) => words.push(Arg::Text(flag.text.clone())),
         Value::Bool(false) => {}
         value => {
             for scalar in scalars(value) {
                 if flag.joined {
-                    words.push(Word::Text(format!("{}={}", flag.text, text(scalar))));
+                    words.push(Arg::Text(format!("{}={}", flag.text, text(scalar))));
                 } else {
-                    words.push(Word::Text(flag.text.clone()));
-                    words.push(Word::Text(text(scalar)));
+                    words.push(Arg::Text(flag.text.clone()));
+                    words.push(Arg::Text(text(scalar)));
                 }
             }
         }
     }
 }
 
-fn add_file_flag(words: &mut Vec<Word>, flag: &Flag, content: String) {
+fn add_file_flag(words: &mut Vec<Arg>, flag: &Flag, content: String) {
     if flag.joined {
-        words.push(Word::File {
+        words.push(Arg::File {
             prefix: format!("{}=", flag.text),
             content,
         });
     } else {
-        words.push(Word::Text(flag.text.clone()));
-        words.push(Word::File {
+        words.push(Arg::Text(flag.text.clone()));
+        words.push(Arg::File {
             prefix: String::new(),
             content,
         });
@@ -192,12 +192,12 @@ fn text(value: &Value) -> String {
 /// Paths that lead outside of what commands may use. An early, helpful message: links are not
 /// followed here, and the kernel is what holds a command back.
 fn paths_outside(
-    leaf: &LeafSpec,
+    tool: &ToolSpec,
     given: &Map<String, Value>,
-    surroundings: Surroundings<'_>,
+    context: PathContext<'_>,
 ) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
-    for argument in leaf
+    for argument in tool
         .arguments
         .iter()
         .filter(|argument| is_path(&argument.values))
@@ -206,12 +206,12 @@ fn paths_outside(
             continue;
         };
         for path in scalars(value).filter_map(Value::as_str) {
-            let real = normalised(&surroundings.working_directory.join(path));
-            if !surroundings.roots.iter().any(|root| real.starts_with(root)) {
+            let real = normalised(&context.working_directory.join(path));
+            if !context.roots.iter().any(|root| real.starts_with(root)) {
                 faults.push(ArgumentFault {
                     argument: argument.name.clone(),
                     message: format!("the path {path:?} is outside the sandbox"),
-                    hint: surroundings
+                    hint: context
                         .roots
                         .first()
                         .map(|scope| format!("use a path below {}", scope.display())),

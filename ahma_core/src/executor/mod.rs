@@ -6,10 +6,10 @@
 
 pub mod command_line;
 
+mod arg_files;
 mod availability;
-mod files;
-mod hosts;
-mod quiet;
+mod host_pool;
+mod internal_commands;
 mod run;
 mod steps;
 
@@ -22,14 +22,14 @@ use ahma_sandbox::{CommandRequest, Input};
 use tokio::sync::Semaphore;
 use tracing::Instrument as _;
 
-pub use self::availability::AvailabilityJudge;
-use self::command_line::Word;
-pub use self::hosts::{HostKeeper, WarmShells};
-pub use self::quiet::{Answer, QuietCommands};
+pub use self::availability::AvailabilityProbe;
+use self::command_line::Arg;
+pub use self::host_pool::{HostPool, WarmShells};
+pub use self::internal_commands::{CommandOutput, InternalCommands};
 pub use self::steps::{AnswerStep, Answered, SequencePlan, Skip, StepAction, StepPlan};
-use crate::audit::{AuditLog, Beginning};
-use crate::config::Narrowing;
-use crate::operation::{NewOperation, NotTaken, Operation, OperationStore};
+use crate::audit::{AuditContext, AuditLog};
+use crate::config::Restrictions;
+use crate::operation::{AdmissionError, NewOperation, Operation, OperationStore};
 use crate::tamper::TamperWatch;
 
 /// A command that is ready to run.
@@ -38,7 +38,7 @@ pub struct CommandPlan {
     /// The tool it belongs to.
     pub tool: String,
     /// Program and arguments.
-    pub arguments: Vec<Word>,
+    pub arguments: Vec<Arg>,
     /// Everything it finds in its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// Where it runs.
@@ -48,7 +48,7 @@ pub struct CommandPlan {
     /// It is stopped when it has run this long.
     pub deadline: Duration,
     /// What its tool gives up of what the operator granted.
-    pub narrowing: Narrowing,
+    pub restrictions: Restrictions,
 }
 
 impl CommandPlan {
@@ -86,12 +86,12 @@ impl From<SequencePlan> for Work {
 /// An operation that is written down at its end.
 struct Audited {
     log: Arc<AuditLog>,
-    beginning: Beginning,
+    beginning: AuditContext,
 }
 
 /// Runs commands.
 pub struct Executor {
-    hosts: Arc<HostKeeper>,
+    hosts: Arc<HostPool>,
     store: Arc<OperationStore>,
     slots: Arc<Semaphore>,
     /// Those of all scopes of the server together.
@@ -106,7 +106,7 @@ pub type ShowTrouble = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Executor {
     /// Runs at most `at_once` commands at the same time; others wait in the order they came.
-    pub fn new(hosts: Arc<HostKeeper>, store: Arc<OperationStore>, at_once: usize) -> Self {
+    pub fn new(hosts: Arc<HostPool>, store: Arc<OperationStore>, at_once: usize) -> Self {
         let policy = hosts.policy();
         let watch = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
         Executor {
@@ -147,13 +147,13 @@ impl Executor {
         &self,
         work: impl Into<Work>,
         client: &Arc<str>,
-    ) -> Result<Arc<Operation>, NotTaken> {
+    ) -> Result<Arc<Operation>, AdmissionError> {
         let work = work.into();
         let operation = self.store.begin(match &work {
             Work::One(plan) => NewOperation {
                 tool: plan.tool.clone(),
                 working_directory: plan.working_directory.clone(),
-                output_limit: plan.narrowing.output_mb.map(|mb| u64::from(mb) << 20),
+                output_limit: plan.restrictions.output_mb.map(|mb| u64::from(mb) << 20),
             },
             Work::Several(plan) => NewOperation {
                 tool: plan.tool.clone(),
@@ -171,7 +171,7 @@ impl Executor {
             trouble: self.trouble.clone(),
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),
-                beginning: Beginning::of(&work, client),
+                beginning: AuditContext::of(&work, client),
             }),
         };
         // What it logs belongs to the request that started it.

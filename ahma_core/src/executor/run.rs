@@ -9,9 +9,9 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::files::WordsOnDisk;
-use super::{Audited, CommandPlan, HostKeeper, ShowTrouble, Work, steps};
-use crate::operation::{Ending, Operation, OperationState, OperationStore};
+use super::arg_files::ArgFiles;
+use super::{Audited, CommandPlan, HostPool, ShowTrouble, Work, steps};
+use crate::operation::{Completion, Operation, OperationState, OperationStore};
 use crate::tamper::TamperWatch;
 
 /// How many hosts may die before they start a command.
@@ -23,7 +23,7 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// How often processes are killed, and how long their end is waited for each time. Only a process
 /// that waits for a broken device outlives that.
 const KILLS: u32 = 5;
-const KILL_PATIENCE: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 const UNENDABLE: &str =
     "the processes of the command could not be ended; they may hang in the kernel";
 /// Whose commands are scripts.
@@ -36,7 +36,7 @@ const CHUNK: usize = 64 * 1024;
 const FLOOD_CHUNK: usize = 1024 * 1024;
 
 pub(super) struct Run {
-    pub(super) hosts: Arc<HostKeeper>,
+    pub(super) hosts: Arc<HostPool>,
     pub(super) store: Arc<OperationStore>,
     pub(super) slots: Arc<Semaphore>,
     pub(super) common_slots: Option<Arc<Semaphore>>,
@@ -51,20 +51,23 @@ impl Run {
         if self.watch.begin() {
             self.hosts.renew().await;
         }
-        let mut ending = self.run(&work).await;
+        let mut completion = self.run(&work).await;
         let found = self.watch.end();
         if found.appeared {
             self.hosts.renew().await;
         }
-        ending.warnings.extend(found.warnings);
-        self.end(ending);
+        completion.warnings.extend(found.warnings);
+        self.end(completion);
     }
 
-    fn end(&self, ending: Ending) {
-        let state = ending.state.name();
-        let is_trouble = matches!(ending.state, OperationState::Failed | OperationState::Lost);
-        let trouble = ending.explanation.clone().filter(|_| is_trouble);
-        if !self.store.end(&self.operation, ending) {
+    fn end(&self, completion: Completion) {
+        let state = completion.state.name();
+        let is_trouble = matches!(
+            completion.state,
+            OperationState::Failed | OperationState::Lost
+        );
+        let trouble = completion.explanation.clone().filter(|_| is_trouble);
+        if !self.store.end(&self.operation, completion) {
             return;
         }
         tracing::debug!(operation = %self.operation.id(), tool = self.operation.tool(), state, "ended");
@@ -76,7 +79,7 @@ impl Run {
         }
     }
 
-    async fn run(&self, work: &Work) -> Ending {
+    async fn run(&self, work: &Work) -> Completion {
         let _slot = tokio::select! {
             biased;
             reason = self.operation.cancelled() => return cancelled(reason),
@@ -98,13 +101,13 @@ impl Run {
     }
 
     /// Runs a command to the end of its last process.
-    pub(super) async fn command(&self, plan: &CommandPlan) -> Ending {
+    pub(super) async fn command(&self, plan: &CommandPlan) -> Completion {
         let directory = self.hosts.policy().temporary();
-        let words = match WordsOnDisk::write(&plan.arguments, &directory).await {
+        let words = match ArgFiles::write(&plan.arguments, &directory).await {
             Ok(words) => words,
             Err(error) => {
                 let why = format!("an argument could not be written to a file: {error}");
-                return Ending::of(OperationState::Failed, why);
+                return Completion::of(OperationState::Failed, why);
             }
         };
         // A host that dies before it has looked at the command did no harm; the next one runs it.
@@ -118,7 +121,7 @@ impl Run {
             let (host, mut command) = match spawned {
                 Ok(Some(started)) => started,
                 Ok(None) => continue,
-                Err(ending) => return ending,
+                Err(completion) => return completion,
             };
             self.store.running(&self.operation);
             let Some(output) = command.take_output() else {
@@ -132,28 +135,28 @@ impl Run {
                 buffer: vec![0; LITTLE],
                 open: true,
             };
-            if let Some(mut ending) = driver.drive().await {
-                ending.warnings = self.hosts.not_narrowed(&host);
-                return ending;
+            if let Some(mut completion) = driver.drive().await {
+                completion.warnings = self.hosts.not_restricted(&host);
+                return completion;
             }
         }
         let why = "sandbox hosts keep ending before they start the command".to_owned();
-        Ending::of(OperationState::Failed, why)
+        Completion::of(OperationState::Failed, why)
     }
 
     /// Has a host start the command; `None` when that host has just died and nothing ran.
     async fn spawn(
         &self,
         plan: &CommandPlan,
-        words: &WordsOnDisk,
-    ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Ending> {
-        let failed = |explanation: String| Ending::of(OperationState::Failed, explanation);
-        let host = self.hosts.host(&plan.narrowing).await;
+        words: &ArgFiles,
+    ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Completion> {
+        let failed = |explanation: String| Completion::of(OperationState::Failed, explanation);
+        let host = self.hosts.host(&plan.restrictions).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
         match host.spawn(plan.request(words.words.clone())).await {
             Ok(command) => {
                 if plan.tool == SHELL_TOOL {
-                    self.hosts.script_came(&host, &plan.narrowing);
+                    self.hosts.script_came(&host, &plan.restrictions);
                 }
                 Ok(Some((host, command)))
             }
@@ -166,9 +169,9 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         // Nobody must wait for ever because of a fault of ours, or because the runtime ends. An
-        // operation that has ended keeps its ending.
+        // operation that has ended keeps its completion.
         let fault = "the server stopped looking after the command, which ended it".to_owned();
-        self.end(Ending::of(OperationState::Lost, fault));
+        self.end(Completion::of(OperationState::Lost, fault));
     }
 }
 
@@ -189,11 +192,11 @@ struct Driver<'r> {
 
 impl Driver<'_> {
     /// Follows the command to its end; `None` when it never began and another host can run it.
-    async fn drive(mut self) -> Option<Ending> {
+    async fn drive(mut self) -> Option<Completion> {
         let deadline = Instant::now() + self.plan.deadline;
         let operation = Arc::clone(&self.run.operation);
         let mut stop: Option<Stop> = None;
-        // When patience ends: first with politeness, then with everything.
+        // When timeout ends: first with politeness, then with everything.
         let mut limit = deadline;
         let exit = loop {
             tokio::select! {
@@ -222,18 +225,18 @@ impl Driver<'_> {
         if (stop.is_none(), exit) == (true, Err(NoExit::NeverStarted)) {
             return None;
         }
-        let mut ending = ending(exit, stop, self.plan.deadline);
+        let mut completion = completion(exit, stop, self.plan.deadline);
         if !is_gone {
-            ending = Ending::of(OperationState::Lost, UNENDABLE.to_owned());
+            completion = Completion::of(OperationState::Lost, UNENDABLE.to_owned());
         }
-        Some(ending)
+        Some(completion)
     }
 
     /// Kills the command, again if need be, and waits for its exit.
     async fn kill(&mut self) -> Result<Exit, NoExit> {
         for _ in 0..KILLS {
             self.command.kill();
-            if let Ok(exit) = timeout(KILL_PATIENCE, self.command.exited()).await {
+            if let Ok(exit) = timeout(KILL_TIMEOUT, self.command.exited()).await {
                 return exit;
             }
         }
@@ -244,7 +247,7 @@ impl Driver<'_> {
     async fn end_the_rest(&mut self) -> bool {
         for _ in 0..KILLS {
             self.command.kill();
-            if timeout(KILL_PATIENCE, self.command.gone()).await.is_ok() {
+            if timeout(KILL_TIMEOUT, self.command.gone()).await.is_ok() {
                 return true;
             }
         }
@@ -288,7 +291,7 @@ impl Driver<'_> {
     }
 }
 
-fn ending(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) -> Ending {
+fn completion(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) -> Completion {
     let (exit_code, signal) = match exit {
         Ok(exit) => (exit.code, exit.signal),
         Err(_) => (None, None),
@@ -307,7 +310,7 @@ fn ending(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) ->
         (None, Ok(Exit { code: Some(0), .. })) => (OperationState::Completed, None),
         (None, Ok(_)) => (OperationState::Failed, None),
     };
-    Ending {
+    Completion {
         state,
         exit_code,
         signal,
@@ -316,8 +319,8 @@ fn ending(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) ->
     }
 }
 
-pub(super) fn cancelled(reason: String) -> Ending {
-    Ending::of(OperationState::Cancelled, reason)
+pub(super) fn cancelled(reason: String) -> Completion {
+    Completion::of(OperationState::Cancelled, reason)
 }
 
 fn explain_start(error: &StartError) -> String {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::CommandPlan;
 use super::run::{Run, cancelled};
-use crate::operation::{Ending, OperationId, OperationState};
+use crate::operation::{Completion, OperationId, OperationState};
 
 /// Commands that belong together.
 #[derive(Debug, Clone)]
@@ -102,11 +102,11 @@ impl Skip {
 }
 
 /// Runs the steps until one fails, unless that does not matter, or the operation is cancelled.
-pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
+pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Completion {
     let count = plan.steps.len();
     let end = plan.deadline.map(|deadline| Instant::now() + deadline);
     let mut warnings = Vec::new();
-    let mut last = Ending::of(OperationState::Completed, None);
+    let mut last = Completion::of(OperationState::Completed, None);
     for (number, step) in (1..).zip(&plan.steps) {
         if number > 1 {
             tokio::select! {
@@ -158,7 +158,7 @@ pub(super) async fn run(run: &Run, plan: &SequencePlan) -> Ending {
             return last;
         }
         say(run, &format!("== {failed}; going on")).await;
-        last = Ending::of(OperationState::Completed, None);
+        last = Completion::of(OperationState::Completed, None);
     }
     last.exit_code = Some(0);
     last.warnings = warnings;
@@ -172,16 +172,16 @@ async fn at(end: Option<Instant>) {
     }
 }
 
-fn too_late(number: usize, count: usize, plan: &SequencePlan, warnings: Vec<String>) -> Ending {
+fn too_late(number: usize, count: usize, plan: &SequencePlan, warnings: Vec<String>) -> Completion {
     let seconds = plan.deadline.unwrap_or_default().as_secs_f64();
     let why = format!("stopped after {seconds} seconds, at step {number} of {count}");
-    let mut ending = Ending::of(OperationState::TimedOut, why);
-    ending.warnings = warnings;
-    ending
+    let mut completion = Completion::of(OperationState::TimedOut, why);
+    completion.warnings = warnings;
+    completion
 }
 
 /// Asks the server; what it says is output like any other.
-async fn answer(run: &Run, question: &AnswerStep) -> Ending {
+async fn answer(run: &Run, question: &AnswerStep) -> Completion {
     run.store.running(&run.operation);
     let answer = tokio::select! {
         biased;
@@ -193,7 +193,7 @@ async fn answer(run: &Run, question: &AnswerStep) -> Ending {
         Err(text) => (OperationState::Failed, text),
     };
     say(run, &text).await;
-    Ending::of(state, None)
+    Completion::of(state, None)
 }
 
 /// Adds a line of our own to the output.

@@ -9,5 +9,5 @@ mod record;
 mod store;
 
 pub use id::OperationId;
-pub use record::{Ending, OperationRecord, OperationState};
-pub use store::{NewOperation, NotTaken, Operation, OperationStore, Retention};
+pub use record::{Completion, OperationRecord, OperationState};
+pub use store::{AdmissionError, NewOperation, Operation, OperationStore, Retention};

@@ -59,7 +59,7 @@ impl OperationState {
 
 /// How an operation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct Completion {
     /// The final state.
     pub state: OperationState,
     /// Exit code of the command.
@@ -72,10 +72,10 @@ pub struct Ending {
     pub warnings: Vec<String>,
 }
 
-impl Ending {
-    /// An ending without exit code.
+impl Completion {
+    /// An completion without exit code.
     pub fn of(state: OperationState, explanation: impl Into<Option<String>>) -> Self {
-        Ending {
+        Completion {
             state,
             exit_code: None,
             signal: None,

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::record::milliseconds;
-use super::{Ending, OperationId, OperationRecord, OperationState};
+use super::{Completion, OperationId, OperationRecord, OperationState};
+use crate::light_watch::LightWatch;
 use crate::output::{INLINE_LIMIT, Output, SpoolPlace};
-use crate::watched::Watched;
 
 /// How long finished operations are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct NewOperation {
 
 /// Why an operation is not taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum AdmissionError {
     /// There are too many.
     #[error(
         "{0} operations are running or waiting already; wait for some of them with `await`, or stop one with \
@@ -70,15 +70,15 @@ pub struct Operation {
     created_at: SystemTime,
     /// What the command writes.
     pub output: Output,
-    stage: Watched<Stage>,
-    stop: Watched<Option<String>>,
+    stage: LightWatch<Stage>,
+    stop: LightWatch<Option<String>>,
 }
 
 /// The part of an operation that changes.
 #[derive(Debug, Clone)]
 struct Stage {
     state: OperationState,
-    ending: Option<Ending>,
+    completion: Option<Completion>,
     ended: Option<Instant>,
     /// When this was written down.
     since: SystemTime,
@@ -118,13 +118,13 @@ impl Operation {
     }
 
     /// How it ended, once it has.
-    pub fn ending(&self) -> Option<Ending> {
-        self.stage.read(|stage| stage.ending.clone())
+    pub fn completion(&self) -> Option<Completion> {
+        self.stage.read(|stage| stage.completion.clone())
     }
 
     /// Waits for its end.
-    pub async fn ended(&self) -> Ending {
-        self.stage.wait(|stage| stage.ending.clone()).await
+    pub async fn ended(&self) -> Completion {
+        self.stage.wait(|stage| stage.completion.clone()).await
     }
 
     /// Asks for its end. The first reason counts.
@@ -152,8 +152,14 @@ impl Operation {
             operation_id: self.id.clone(),
             tool: self.tool.clone(),
             state: stage.state,
-            exit_code: stage.ending.as_ref().and_then(|ending| ending.exit_code),
-            signal: stage.ending.as_ref().and_then(|ending| ending.signal),
+            exit_code: stage
+                .completion
+                .as_ref()
+                .and_then(|completion| completion.exit_code),
+            signal: stage
+                .completion
+                .as_ref()
+                .and_then(|completion| completion.signal),
             duration_ms: milliseconds(until - self.created),
             output_bytes: totals.bytes,
             output_lines: totals.lines,
@@ -198,15 +204,15 @@ impl OperationStore {
     }
 
     /// Takes a new operation in, queued.
-    pub fn begin(&self, new: NewOperation) -> Result<Arc<Operation>, NotTaken> {
+    pub fn begin(&self, new: NewOperation) -> Result<Arc<Operation>, AdmissionError> {
         let mut operations = self.lock();
         self.forget_old(&mut operations);
         let unfinished = operations.by_id.len() - operations.ended.len();
         if unfinished >= self.retention.unfinished {
-            return Err(NotTaken::Full(unfinished));
+            return Err(AdmissionError::Full(unfinished));
         }
         if operations.is_closed {
-            return Err(NotTaken::Stopping);
+            return Err(AdmissionError::Stopping);
         }
         operations.next += 1;
         let spools = match new.output_limit {
@@ -221,14 +227,14 @@ impl OperationStore {
             created: Instant::now(),
             created_at: SystemTime::now(),
             output: Output::new(spools),
-            stage: Watched::new(Stage {
+            stage: LightWatch::new(Stage {
                 state: OperationState::Queued,
-                ending: None,
+                completion: None,
                 ended: None,
                 since: SystemTime::now(),
                 step: None,
             }),
-            stop: Watched::default(),
+            stop: LightWatch::default(),
         });
         operations
             .order
@@ -259,16 +265,16 @@ impl OperationStore {
         });
     }
 
-    /// Notes how an operation ended. The first ending counts; whether this was it.
-    pub fn end(&self, operation: &Operation, ending: Ending) -> bool {
+    /// Notes how an operation ended. The first completion counts; whether this was it.
+    pub fn end(&self, operation: &Operation, completion: Completion) -> bool {
         let mut operations = self.lock();
         let changed = operation.stage.change(|stage| {
-            let changes = stage.ending.is_none();
+            let changes = stage.completion.is_none();
             if changes {
-                stage.state = ending.state;
+                stage.state = completion.state;
                 stage.ended = Some(Instant::now());
                 stage.since = SystemTime::now();
-                stage.ending = Some(ending);
+                stage.completion = Some(completion);
             }
             changes
         });

@@ -9,14 +9,14 @@ use super::clean::{clean, rest_at_start, unfinished_at_end};
 use super::store::{Output, Raw};
 
 /// The largest page: what fits one result.
-const LONGEST_PAGE: usize = super::INLINE_LIMIT;
+const MAX_PAGE_LEN: usize = super::INLINE_LIMIT;
 /// Lines found are listed up to this number.
-const MOST_HITS: usize = 200;
+const MAX_HITS: usize = 200;
 /// A line is shown up to this length.
-const LONGEST_LINE: usize = 400;
+const MAX_LINE_LEN: usize = 400;
 const CHUNK: usize = 256 * 1024;
 /// A line is held up to this length; a longer one is searched in pieces.
-const LONGEST_HELD: usize = CHUNK * 4;
+const MAX_HELD_LEN: usize = CHUNK * 4;
 
 /// Which part of an output is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +66,11 @@ impl Output {
         let (asked, length) = match request {
             PageRequest::From { offset, length } => (offset.min(total), length),
             PageRequest::Tail { length } => {
-                let length = length.clamp(1, LONGEST_PAGE);
+                let length = length.clamp(1, MAX_PAGE_LEN);
                 (total.saturating_sub(length as u64), length)
             }
         };
-        let length = length.clamp(1, LONGEST_PAGE);
+        let length = length.clamp(1, MAX_PAGE_LEN);
         let (start, bytes, lost_before) = match self.raw(asked, length).await? {
             Raw::Bytes(bytes) => (asked, bytes, false),
             Raw::Lost { until } => match self.raw(until, length).await? {
@@ -137,7 +137,7 @@ impl Search {
             Raw::Bytes(bytes) => {
                 self.pending.extend(bytes);
                 self.look_at_lines();
-                if self.pending.len() > LONGEST_HELD {
+                if self.pending.len() > MAX_HELD_LEN {
                     // One endless line: looked at in pieces, so that it does not have to be held.
                     self.look_at_rest();
                 }
@@ -176,8 +176,8 @@ impl Search {
         let text = text.trim_end_matches('\n');
         if self.pattern.is_match(text) {
             self.count += 1;
-            if self.hits.len() < MOST_HITS {
-                let shown: String = text.chars().take(LONGEST_LINE).collect();
+            if self.hits.len() < MAX_HITS {
+                let shown: String = text.chars().take(MAX_LINE_LEN).collect();
                 self.hits.push(SearchHit {
                     line: self.line,
                     offset,

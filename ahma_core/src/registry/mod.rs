@@ -14,24 +14,24 @@ use tokio::sync::watch;
 
 pub use self::watcher::Watcher;
 
-use crate::config::{AvailabilityCheck, BUILT_IN_TOOLS, Catalog, LeafSpec, RejectedFile, ToolSpec};
-use crate::watched::Watched;
+use crate::config::{AvailabilityCheck, BUILT_IN_TOOLS, Catalog, RejectedFile, ToolFile, ToolSpec};
+use crate::light_watch::LightWatch;
 
 /// Which checks of availability were passed; one that is missing has not been made yet.
-pub type Verdicts = HashMap<AvailabilityCheck, bool>;
+pub type ProbeResults = HashMap<AvailabilityCheck, bool>;
 
 /// What all tool files together offer.
 #[derive(Debug, Default)]
 pub struct ToolSnapshot {
+    files: Vec<Arc<ToolFile>>,
     tools: Vec<Arc<ToolSpec>>,
-    leaves: Vec<Arc<LeafSpec>>,
     by_name: HashMap<String, usize>,
     rejected: Arc<Vec<RejectedFile>>,
     unavailable: Vec<Unavailable>,
     /// Tools whose checks have not been made.
-    pending: HashMap<String, Arc<LeafSpec>>,
+    pending: HashMap<String, Arc<ToolSpec>>,
     project: PathBuf,
-    verdicts: Verdicts,
+    results: ProbeResults,
 }
 
 /// A tool whose check failed.
@@ -45,32 +45,32 @@ pub struct Unavailable {
 
 impl ToolSnapshot {
     /// Takes over what was loaded. A file that was good before and is rejected now keeps its last good
-    /// version, and checks that were made before keep their verdicts until they are made again.
+    /// version, and checks that were made before keep their results until they are made again.
     pub fn new(catalog: Catalog, project: &Path, before: &ToolSnapshot) -> Self {
-        let good = catalog.tools.into_iter().map(Arc::new);
-        let kept = before.tools.iter().filter(|tool| {
+        let good = catalog.files.into_iter().map(Arc::new);
+        let kept = before.files.iter().filter(|kept| {
             let mut rejected = catalog.rejected.iter();
-            rejected.any(|file| file.path == tool.source)
+            rejected.any(|file| file.path == kept.source)
         });
-        let mut tools: Vec<Arc<ToolSpec>> = good.chain(kept.cloned()).collect();
-        tools.sort_by(|one, other| one.source.cmp(&other.source));
+        let mut files: Vec<Arc<ToolFile>> = good.chain(kept.cloned()).collect();
+        files.sort_by(|one, other| one.source.cmp(&other.source));
         let snapshot = ToolSnapshot {
-            tools,
+            files,
             rejected: Arc::new(catalog.rejected),
             project: project.to_owned(),
-            verdicts: before.verdicts.clone(),
+            results: before.results.clone(),
             ..ToolSnapshot::default()
         };
         snapshot.arranged()
     }
 
-    /// The same files after other verdicts.
-    pub fn judged(&self, verdicts: Verdicts) -> Self {
+    /// The same files after other results.
+    pub fn judged(&self, results: ProbeResults) -> Self {
         let snapshot = ToolSnapshot {
-            tools: self.tools.clone(),
+            files: self.files.clone(),
             rejected: Arc::clone(&self.rejected),
             project: self.project.clone(),
-            verdicts,
+            results,
             ..ToolSnapshot::default()
         };
         snapshot.arranged()
@@ -79,26 +79,26 @@ impl ToolSnapshot {
     /// Fills in which tools are offered: those that fit the project (some are only for projects with a
     /// certain file) and whose checks were passed.
     fn arranged(mut self) -> Self {
-        for leaf in self.tools.iter().flat_map(|tool| &tool.leaves) {
+        for tool in self.files.iter().flat_map(|file| &file.tools) {
             // The loader sees to both; an old version of a file beside new ones of others may not fit.
-            let is_taken = BUILT_IN_TOOLS.contains(&leaf.name.as_str())
-                || self.by_name.contains_key(&leaf.name);
-            if is_taken || !fits(leaf, &self.project) {
+            let is_taken = BUILT_IN_TOOLS.contains(&tool.name.as_str())
+                || self.by_name.contains_key(&tool.name);
+            if is_taken || !fits(tool, &self.project) {
                 continue;
             }
-            let check = leaf.availability.as_ref();
-            match check.map_or(Some(&true), |check| self.verdicts.get(check)) {
+            let check = tool.availability.as_ref();
+            match check.map_or(Some(&true), |check| self.results.get(check)) {
                 Some(true) => {
-                    self.by_name.insert(leaf.name.clone(), self.leaves.len());
-                    self.leaves.push(Arc::clone(leaf));
+                    self.by_name.insert(tool.name.clone(), self.tools.len());
+                    self.tools.push(Arc::clone(tool));
                 }
                 Some(false) => self.unavailable.push(Unavailable {
-                    name: leaf.name.clone(),
-                    install_instructions: leaf.install_instructions.clone(),
+                    name: tool.name.clone(),
+                    install_instructions: tool.install_instructions.clone(),
                 }),
                 // Listed once it has passed; who knows its name need not wait for that.
                 None => {
-                    self.pending.insert(leaf.name.clone(), Arc::clone(leaf));
+                    self.pending.insert(tool.name.clone(), Arc::clone(tool));
                 }
             }
         }
@@ -107,17 +107,17 @@ impl ToolSnapshot {
 
     /// Every check that decides about a tool of this project, once.
     pub fn checks(&self) -> Vec<AvailabilityCheck> {
-        let leaves = self.tools.iter().flat_map(|tool| &tool.leaves);
-        let fitting = leaves.filter(|leaf| fits(leaf, &self.project));
+        let tools = self.files.iter().flat_map(|file| &file.tools);
+        let fitting = tools.filter(|tool| fits(tool, &self.project));
         let checks: HashSet<_> = fitting
-            .filter_map(|leaf| leaf.availability.clone())
+            .filter_map(|tool| tool.availability.clone())
             .collect();
         checks.into_iter().collect()
     }
 
     /// What is known of the checks.
-    pub fn verdicts(&self) -> &Verdicts {
-        &self.verdicts
+    pub fn results(&self) -> &ProbeResults {
+        &self.results
     }
 
     /// Tools whose checks failed.
@@ -126,20 +126,20 @@ impl ToolSnapshot {
     }
 
     /// Every tool, in the order of the files.
-    pub fn leaves(&self) -> &[Arc<LeafSpec>] {
-        &self.leaves
+    pub fn tools(&self) -> &[Arc<ToolSpec>] {
+        &self.tools
     }
 
     /// The tool of that name, unless it is known not to be available.
-    pub fn leaf(&self, name: &str) -> Option<&Arc<LeafSpec>> {
+    pub fn tool(&self, name: &str) -> Option<&Arc<ToolSpec>> {
         let listed = self.by_name.get(name);
-        let listed = listed.and_then(|index| self.leaves.get(*index));
+        let listed = listed.and_then(|index| self.tools.get(*index));
         listed.or_else(|| self.pending.get(name))
     }
 
     /// Names of tools that their files switch off.
     pub fn disabled(&self) -> Vec<&String> {
-        self.tools.iter().flat_map(|tool| &tool.disabled).collect()
+        self.files.iter().flat_map(|file| &file.disabled).collect()
     }
 
     /// Files that are not served, and why.
@@ -148,10 +148,10 @@ impl ToolSnapshot {
     }
 }
 
-/// Whether the project is one the leaf is meant for.
-pub(crate) fn fits(leaf: &LeafSpec, project: &Path) -> bool {
-    let mut files = leaf.only_if.iter();
-    leaf.only_if.is_empty() || files.any(|file| project.join(file).exists())
+/// Whether the project is one the tool is meant for.
+pub(crate) fn fits(tool: &ToolSpec, project: &Path) -> bool {
+    let mut files = tool.only_if.iter();
+    tool.only_if.is_empty() || files.any(|file| project.join(file).exists())
 }
 
 /// The current tools.
@@ -159,7 +159,7 @@ pub(crate) fn fits(leaf: &LeafSpec, project: &Path) -> bool {
 pub struct Registry {
     current: watch::Sender<Arc<ToolSnapshot>>,
     /// Whether a client has listed them.
-    listed: Watched<bool>,
+    listed: LightWatch<bool>,
     /// Why changes of files are not taken over, when they are not.
     held_back: Mutex<Option<String>>,
 }
@@ -169,7 +169,7 @@ impl Registry {
     pub fn new(snapshot: ToolSnapshot) -> Self {
         Registry {
             current: watch::Sender::new(Arc::new(snapshot)),
-            listed: Watched::default(),
+            listed: LightWatch::default(),
             held_back: Mutex::default(),
         }
     }

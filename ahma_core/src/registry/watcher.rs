@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// News within this time belong together.
 const QUIET: Duration = Duration::from_millis(150);
 /// A storm of news is not waited out for longer.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Watches directories.
 pub struct Watcher {
@@ -47,7 +47,7 @@ impl Watcher {
         if self.news.recv().await.is_none() {
             std::future::pending::<()>().await;
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while let Ok(Ok(Some(()))) = timeout_at(end, timeout(QUIET, self.news.recv())).await {}
         // A directory may have been replaced by another one of the same name.
         self.watch();

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ahma_http_bridge::SessionLife;
+use ahma_http_bridge::SessionHandle;
 use rmcp::RoleServer;
 use rmcp::model::{CustomNotification, ProgressToken, ProtocolVersion, ServerNotification};
 use rmcp::service::{Peer, RequestContext};
@@ -21,7 +21,7 @@ use super::respond::{RECORD_KEY, finished_text};
 use crate::operation::Operation;
 
 /// A longer name of a client is cut.
-const LONGEST_CLIENT: usize = 200;
+const MAX_CLIENT_LEN: usize = 200;
 const SESSION_OVER: &str = "its session has ended";
 
 /// The maker of a call.
@@ -33,7 +33,7 @@ pub(super) struct Caller {
     /// They can follow what goes on in the background as a task.
     pub(super) takes_tasks: bool,
     /// Their session, where they have one that can end before the server does.
-    session: Option<SessionLife>,
+    session: Option<SessionHandle>,
     live: Option<LiveProgress>,
     listener: Option<Listener>,
 }
@@ -53,24 +53,24 @@ impl Caller {
         context: &RequestContext<RoleServer>,
         wants_messages: &Arc<AtomicBool>,
     ) -> Self {
-        let is_newer = is_newer(context);
+        let is_stateless = is_stateless(context);
         let token = context.meta.get_progress_token();
         let capabilities = context.client_capabilities();
         let told = Arc::<AtomicU32>::default();
         Caller {
             client: context.client_info().map_or("unknown".into(), |client| {
                 let name = format!("{} {}", client.name, client.version);
-                name[..name.floor_char_boundary(LONGEST_CLIENT)].into()
+                name[..name.floor_char_boundary(MAX_CLIENT_LEN)].into()
             }),
             cancelled: context.ct.clone(),
-            takes_tasks: is_newer && capabilities.is_some_and(|it| it.supports_tasks()),
-            session: context.extensions.get::<SessionLife>().cloned(),
+            takes_tasks: is_stateless && capabilities.is_some_and(|it| it.supports_tasks()),
+            session: context.extensions.get::<SessionHandle>().cloned(),
             live: token.clone().map(|token| LiveProgress {
                 peer: context.peer.clone(),
                 told: Arc::clone(&told),
                 token,
             }),
-            listener: (!is_newer).then(|| Listener {
+            listener: (!is_stateless).then(|| Listener {
                 peer: context.peer.clone(),
                 token,
                 told,
@@ -92,13 +92,13 @@ impl Caller {
     }
 
     /// Waits, and tells them meanwhile what operations write. Nothing is told after the wait has ended.
-    pub(super) async fn told_meanwhile<T>(
+    pub(super) async fn notified_while<T>(
         &self,
         operations: &[Arc<Operation>],
         wait: impl Future<Output = T>,
     ) -> T {
         match &self.live {
-            Some(live) => live.tell_meanwhile(operations, wait).await,
+            Some(live) => live.notify_while(operations, wait).await,
             None => wait.await,
         }
     }
@@ -114,11 +114,11 @@ impl Caller {
     /// Ends an operation that goes on after the answer when their session ends, which it keeps open until then.
     pub(super) fn end_with_session(&self, operation: &Arc<Operation>) {
         if let Some(session) = self.session.clone() {
-            let (operation, lease) = (Arc::clone(operation), session.lease());
+            let (operation, lease) = (Arc::clone(operation), session.guard());
             tokio::spawn(async move {
                 tokio::select! {
                     _ = operation.ended() => {}
-                    () = session.over().cancelled() => operation.cancel(SESSION_OVER),
+                    () = session.closed().cancelled() => operation.cancel(SESSION_OVER),
                 }
                 drop(lease);
             });
@@ -126,7 +126,7 @@ impl Caller {
     }
 
     /// Tells them when an operation has ended that goes on after the answer.
-    pub(super) fn tell_at_the_end(&self, operation: &Arc<Operation>, state: &Arc<ServiceState>) {
+    pub(super) fn notify_at_end(&self, operation: &Arc<Operation>, state: &Arc<ServiceState>) {
         if let Some(listener) = self.listener.clone() {
             let (operation, state) = (Arc::clone(operation), Arc::clone(state));
             let answered = self.cancelled.clone();
@@ -141,15 +141,15 @@ impl Caller {
 }
 
 /// Waits until a session is over; for ever where there is none.
-pub(super) async fn over(session: Option<&SessionLife>) {
+pub(super) async fn over(session: Option<&SessionHandle>) {
     match session {
-        Some(session) => session.over().cancelled().await,
+        Some(session) => session.closed().cancelled().await,
         None => std::future::pending().await,
     }
 }
 
 /// Whether a request belongs to the lifecycle of 2026-07-28 or later.
-pub(super) fn is_newer(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     let first = ProtocolVersion::V_2026_07_28;
     let version = context.protocol_version();
     version.is_some_and(|version| version.as_str() >= first.as_str())

@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 
 use super::arguments::{ExecutionMode, NoArguments, ShellArguments, read};
 use super::caller::Caller;
-use super::{ServiceState, leaf, operations, respond, server_info, tasks};
+use super::{ServiceState, declared, operations, respond, server_info, tasks};
 use crate::config::{
-    ArgumentFault, ArgumentSpec, BUILT_IN_TOOLS, Narrowing, check_call, shell_arguments,
+    ArgumentFault, ArgumentSpec, BUILT_IN_TOOLS, Restrictions, check_call, shell_arguments,
 };
-use crate::executor::command_line::Word;
+use crate::executor::command_line::Arg;
 use crate::executor::{CommandPlan, Work};
 use crate::operation::OperationId;
 
 /// What nobody reads: the SDK drops answers to calls that were cancelled.
 const CANCELLED: &str = "the call was cancelled";
 /// A longer name is cut where it is repeated.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_LEN: usize = 100;
 /// How long an `auto` call waits before it goes on in the background.
 const AUTO_WAIT: Duration = Duration::from_secs(10);
 /// Made once: every script is checked against them.
@@ -47,11 +47,11 @@ pub(super) async fn call(
             () = caller.cancelled.cancelled() => Err(CANCELLED.to_owned()),
         },
         _ => {
-            let Some(leaf) = state.registry.current().leaf(name).cloned() else {
+            let Some(tool) = state.registry.current().tool(name).cloned() else {
                 let message = format!("there is no tool `{}`", cut(name));
                 return Err(ErrorData::invalid_params(message, None));
             };
-            leaf::call(state, &leaf, arguments, caller).await
+            declared::call(state, &tool, arguments, caller).await
         }
     };
     Ok(response.unwrap_or_else(|why| respond::refused(why).into()))
@@ -64,7 +64,7 @@ pub(super) fn is_answer(name: &str) -> bool {
 
 /// A name that no tool has may be of any length.
 pub(super) fn cut(name: &str) -> &str {
-    &name[..name.floor_char_boundary(LONGEST_NAME)]
+    &name[..name.floor_char_boundary(MAX_NAME_LEN)]
 }
 
 /// What a built-in tool that runs no command answers. A step of a sequence asks on behalf of the
@@ -100,7 +100,7 @@ pub(super) async fn answer(
     }
 }
 
-/// Checked like the arguments of any leaf, with the same messages.
+/// Checked like the arguments of any tool, with the same messages.
 pub(super) fn read_shell(
     name: &str,
     arguments: Map<String, Value>,
@@ -145,11 +145,11 @@ pub(super) async fn plan_shell(
     Ok(CommandPlan {
         tool: "sandboxed_shell".to_owned(),
         arguments: vec![
-            Word::Text(state.shell.to_string_lossy().into_owned()),
-            Word::from("-c"),
+            Arg::Text(state.shell.to_string_lossy().into_owned()),
+            Arg::from("-c"),
             // A script may begin with a dash.
-            Word::from("--"),
-            Word::Text(arguments.command),
+            Arg::from("--"),
+            Arg::Text(arguments.command),
         ],
         environment: state.environment.clone(),
         working_directory,
@@ -157,7 +157,7 @@ pub(super) async fn plan_shell(
             .stdin
             .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
         deadline: asked.unwrap_or(state.default_deadline),
-        narrowing: Narrowing::default(),
+        restrictions: Restrictions::default(),
     })
 }
 
@@ -175,13 +175,13 @@ pub(super) async fn follow(
     let operation = operation.map_err(|why| why.to_string())?;
     let goes_on = || {
         caller.end_with_session(&operation);
-        caller.tell_at_the_end(&operation, state);
+        caller.notify_at_end(&operation, state);
         match caller.takes_tasks {
             true => tasks::created(&operation, state).into(),
             false => respond::started(&operation).into(),
         }
     };
-    let patience = match mode {
+    let timeout = match mode {
         ExecutionMode::Async => return Ok(goes_on()),
         ExecutionMode::Sync => None,
         ExecutionMode::Auto => Some(AUTO_WAIT),
@@ -189,7 +189,7 @@ pub(super) async fn follow(
     let outcome = async {
         tokio::select! {
             _ = operation.ended() => true,
-            () = after(patience) => false,
+            () = after(timeout) => false,
         }
     };
     let operations = std::slice::from_ref(&operation);
@@ -201,7 +201,7 @@ pub(super) async fn follow(
     };
     let has_ended = tokio::select! {
         biased;
-        has_ended = caller.told_meanwhile(operations, outcome) => has_ended,
+        has_ended = caller.notified_while(operations, outcome) => has_ended,
         has_ended = cancelling => has_ended,
     };
     match has_ended {
@@ -210,9 +210,9 @@ pub(super) async fn follow(
     }
 }
 
-async fn after(patience: Option<Duration>) {
-    match patience {
-        Some(patience) => tokio::time::sleep(patience).await,
+async fn after(timeout: Option<Duration>) {
+    match timeout {
+        Some(timeout) => tokio::time::sleep(timeout).await,
         None => std::future::pending().await,
     }
 }

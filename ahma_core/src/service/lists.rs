@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::Tool;
 use tokio::sync::watch;
 
-use super::{ServiceState, leaf};
+use super::{ServiceState, declared};
 use crate::registry::ToolSnapshot;
 
 /// The declared tools as clients see them, made once for all of them.
@@ -25,8 +25,8 @@ impl ListedTools {
         {
             return Arc::clone(tools);
         }
-        let leaves = snapshot.leaves().iter();
-        let tools: Arc<[Tool]> = leaves.map(|it| leaf::tool(it, always_sync)).collect();
+        let tools = snapshot.tools().iter();
+        let tools: Arc<[Tool]> = tools.map(|it| declared::tool(it, always_sync)).collect();
         *known = Some((Arc::clone(snapshot), Arc::clone(&tools)));
         tools
     }

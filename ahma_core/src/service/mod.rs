@@ -14,8 +14,8 @@ mod arguments;
 mod built_in;
 mod caller;
 mod calls;
+mod declared;
 mod denial;
-mod leaf;
 mod lists;
 mod operations;
 mod place;
@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use ahma_http_bridge::SessionLife;
+use ahma_http_bridge::SessionHandle;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
@@ -51,8 +51,8 @@ use self::lists::ListChanges;
 pub use self::lists::ListedTools;
 pub use self::place::OpenScope;
 use self::place::Place;
-pub use self::serving::{CountSessions, HttpServing, Serving};
-use crate::executor::{Executor, HostKeeper, QuietCommands};
+pub use self::serving::{CountSessions, EndpointInfo, HttpEndpoint};
+use crate::executor::{Executor, HostPool, InternalCommands};
 use crate::registry::{Registry, ToolSnapshot};
 
 /// The tools that every server has, with or without a shell, whose calls wait or not.
@@ -67,7 +67,7 @@ pub struct ServiceState {
     /// Runs commands.
     pub executor: Executor,
     /// The sandbox they run in.
-    pub hosts: Arc<HostKeeper>,
+    pub hosts: Arc<HostPool>,
     /// Variables every command starts with.
     pub environment: Vec<(OsString, OsString)>,
     /// The shell of `sandboxed_shell`.
@@ -78,8 +78,8 @@ pub struct ServiceState {
     pub sandbox_is_off: bool,
     /// When the server started.
     pub started: SystemTime,
-    /// Answers the server's own questions.
-    pub questions: QuietCommands,
+    /// Answers the server's own internal.
+    pub internal: InternalCommands,
     /// What the operator should know, such as a log that cannot be written.
     pub warnings: Vec<String>,
     /// The declared tools.
@@ -89,7 +89,7 @@ pub struct ServiceState {
     /// Whether there is no `sandboxed_shell`.
     pub no_shell: bool,
     /// How it is reached.
-    pub serving: Serving,
+    pub serving: EndpointInfo,
     /// The built-in tools, made once: every call looks its tool up.
     pub built_in: Vec<Tool>,
     /// The declared ones, likewise.
@@ -121,7 +121,7 @@ pub struct AhmaService {
     /// Whether the client wants messages about ordinary events.
     wants_messages: Arc<AtomicBool>,
     /// Whether somebody sees to it that the client hears of changes of the list.
-    is_told_of_changes: Arc<AtomicBool>,
+    list_changed_subscribed: Arc<AtomicBool>,
     /// The declared tools that the client has listed last, or could have seen first.
     listed: Arc<Mutex<Arc<ToolSnapshot>>>,
 }
@@ -133,7 +133,11 @@ impl AhmaService {
     }
 
     /// Serves a session that gets a scope of its own.
-    pub fn with_own_scope(shared: Arc<ServiceState>, life: &SessionLife, open: &OpenScope) -> Self {
+    pub fn with_own_scope(
+        shared: Arc<ServiceState>,
+        life: &SessionHandle,
+        open: &OpenScope,
+    ) -> Self {
         Self::at(shared, Place::own(life, open))
     }
 
@@ -147,7 +151,7 @@ impl AhmaService {
             place,
             listed: Arc::new(Mutex::new(state.registry.current())),
             wants_messages: Arc::new(AtomicBool::new(true)),
-            is_told_of_changes: Arc::default(),
+            list_changed_subscribed: Arc::default(),
             state,
         }
     }
@@ -231,7 +235,7 @@ fn no_method(name: &str) -> ErrorData {
 
 /// Tasks are offered to clients of the newer lifecycle; the SDK looks at capabilities only.
 fn offered_to(context: &RequestContext<RoleServer>, method: &'static str) -> Result<(), ErrorData> {
-    match caller::is_newer(context) {
+    match caller::is_stateless(context) {
         true => Ok(()),
         false => not_offered(method),
     }
@@ -254,12 +258,12 @@ impl ServerHandler for AhmaService {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // A client that says it twice is told once of each change.
-        if self.is_told_of_changes.swap(true, Ordering::Relaxed) {
+        if self.list_changed_subscribed.swap(true, Ordering::Relaxed) {
             return;
         }
         self.place.ask(&context.peer);
         let mut list = self.list_changes();
-        let session = context.extensions.get::<SessionLife>().cloned();
+        let session = context.extensions.get::<SessionHandle>().cloned();
         tokio::spawn(async move {
             // With its session: a change that would show that nobody listens may never come.
             let over = caller::over(session.as_ref());
@@ -297,7 +301,7 @@ impl ServerHandler for AhmaService {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if caller::is_newer(&context) {
+        if caller::is_stateless(&context) {
             return not_offered("logging/setLevel");
         }
         let wants = matches!(request.level, LoggingLevel::Debug | LoggingLevel::Info);
@@ -357,7 +361,7 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let name = request.method.as_str();
-        let is_gone = caller::is_newer(&context) && OLDER_METHODS.contains(&name);
+        let is_gone = caller::is_stateless(&context) && OLDER_METHODS.contains(&name);
         if is_gone || !KNOWN_METHODS.contains(&name) {
             return Err(no_method(name));
         }
@@ -369,7 +373,7 @@ impl ServerHandler for AhmaService {
         let built_in = self.state.built_in.iter().find(|tool| tool.name == name);
         built_in.cloned().or_else(|| {
             let tools = self.state.registry.current();
-            Some(leaf::tool(tools.leaf(name)?, self.state.always_sync))
+            Some(declared::tool(tools.tool(name)?, self.state.always_sync))
         })
     }
 

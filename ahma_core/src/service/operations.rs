@@ -19,13 +19,13 @@ use crate::output::PageRequest;
 /// How long `await` waits unless told otherwise: below the 60 s at which common clients give up.
 const AWAIT_SECONDS: u32 = 45;
 /// How long it waits at most.
-const MOST_SECONDS: u32 = 3600;
+const MAX_SECONDS: u32 = 3600;
 /// Outputs of several operations are shown until they are so long together.
-const LONGEST_ANSWER: usize = 192 * 1024;
+const MAX_ANSWER_LEN: usize = 192 * 1024;
 /// A pattern that is larger when it is compiled, in bytes, would search too slowly.
-const LARGEST_PATTERN: usize = 1 << 18;
+const MAX_PATTERN_BYTES: usize = 1 << 18;
 /// How long a search may take.
-const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 const STATUS_ROWS: usize = 20;
 /// A command that has been silent for this long may be waiting for something.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -39,8 +39,8 @@ pub(super) async fn wait(
     on_behalf: Option<&OperationId>,
 ) -> Result<CallToolResult, String> {
     let seconds = arguments.timeout_seconds.unwrap_or(AWAIT_SECONDS);
-    if seconds > MOST_SECONDS {
-        return Err(format!("timeout_seconds: at most {MOST_SECONDS}"));
+    if seconds > MAX_SECONDS {
+        return Err(format!("timeout_seconds: at most {MAX_SECONDS}"));
     }
     let (operations, unknown) = match &arguments.operation_id {
         Some(OneOrMany::One(id)) => find(state, std::slice::from_ref(id)),
@@ -68,7 +68,7 @@ pub(super) async fn wait(
     };
     let patient = tokio::time::timeout_at(deadline, all_ended);
     // What has not ended by then goes on.
-    let _ = caller.told_meanwhile(&operations, patient).await;
+    let _ = caller.notified_while(&operations, patient).await;
     if let ([operation], true, Some(OneOrMany::One(_))) = (
         operations.as_slice(),
         unknown.is_empty(),
@@ -84,7 +84,7 @@ pub(super) async fn wait(
     let mut parts: Vec<String> = Vec::new();
     let mut length = 0;
     for operation in &operations {
-        if operation.state().is_final() && length > LONGEST_ANSWER {
+        if operation.state().is_final() && length > MAX_ANSWER_LEN {
             let line = respond::summary(&operation.record());
             parts.push(format!("{line} (not shown here; `await` it alone)"));
         } else if operation.state().is_final() {
@@ -228,12 +228,12 @@ pub(super) async fn read_output(
     let totals = operation.output.totals();
     if let Some(pattern) = &arguments.pattern {
         let pattern = RegexBuilder::new(pattern)
-            .size_limit(LARGEST_PATTERN)
+            .size_limit(MAX_PATTERN_BYTES)
             .build()
             .map_err(|error| format!("the pattern is not a regular expression: {error}"))?;
-        let searching = timeout(SEARCH_PATIENCE, operation.output.search(&pattern));
+        let searching = timeout(SEARCH_TIMEOUT, operation.output.search(&pattern));
         let found = searching.await.map_err(|_| {
-            let seconds = SEARCH_PATIENCE.as_secs();
+            let seconds = SEARCH_TIMEOUT.as_secs();
             format!("the search took more than {seconds} s; use a simpler pattern, or read pages")
         })?;
         let (hits, count) = found.map_err(unreadable)?;

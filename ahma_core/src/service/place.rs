@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_http_bridge::SessionLife;
+use ahma_http_bridge::SessionHandle;
 use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::service::{Peer, RequestContext, ServiceError};
@@ -18,7 +18,7 @@ use super::{ServiceState, caller, calls};
 /// What nobody reads: the SDK drops answers to calls that were cancelled.
 const CANCELLED: &str = "the call was cancelled";
 /// How long a call waits for the client to name its roots.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 const NO_ROOTS: &str = "this server gives every session a scope of its own, which it asks the client for; this client does \
                         not declare the capability `roots`, so nothing can run. Use a client that does, or a workspace \
@@ -32,7 +32,7 @@ const NO_SESSION: &str = "this server gives every session a scope of its own, an
 
 /// Opens the scope that a root names, for as long as a session lives.
 pub type OpenScope = Arc<
-    dyn Fn(Vec<String>, SessionLife) -> BoxFuture<'static, Result<Arc<ServiceState>, String>>
+    dyn Fn(Vec<String>, SessionHandle) -> BoxFuture<'static, Result<Arc<ServiceState>, String>>
         + Send
         + Sync,
 >;
@@ -50,7 +50,7 @@ pub(super) enum Place {
 
 /// The scope of a session.
 pub(super) struct OwnScope {
-    life: SessionLife,
+    life: SessionHandle,
     open: OpenScope,
     /// The first answer counts; others wait until it is clear what came of it, and are dropped.
     deciding: Mutex<()>,
@@ -60,7 +60,7 @@ pub(super) struct OwnScope {
 type Decided = Result<Arc<ServiceState>, String>;
 
 impl Place {
-    pub(super) fn own(life: &SessionLife, open: &OpenScope) -> Self {
+    pub(super) fn own(life: &SessionHandle, open: &OpenScope) -> Self {
         Place::Own(Arc::new(OwnScope {
             life: life.clone(),
             open: Arc::clone(open),
@@ -119,7 +119,7 @@ impl OwnScope {
             self.ask(peer).await;
             std::future::pending().await
         };
-        let waited = timeout(PATIENCE, async {
+        let waited = timeout(TIMEOUT, async {
             tokio::select! {
                 decided = decided => decided,
                 never = asking => never,

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Something is told after this time even when nothing is written: clients give up on calls that are silent.
 const SILENCE: Duration = Duration::from_secs(15);
 /// A longer line is cut.
-const LONGEST_LINE: usize = 500;
+const MAX_LINE_LEN: usize = 500;
 
 /// Progress of one call.
 pub(super) struct LiveProgress {
@@ -29,7 +29,7 @@ pub(super) struct LiveProgress {
 impl LiveProgress {
     /// Waits and tells: at once that the call is in work, then what was last written. What has begun to be
     /// told is told to its end, because nothing may follow the answer.
-    pub(super) async fn tell_meanwhile<T>(
+    pub(super) async fn notify_while<T>(
         &self,
         operations: &[Arc<Operation>],
         wait: impl Future<Output = T>,
@@ -103,8 +103,8 @@ fn message(operations: &[Arc<Operation>]) -> String {
 }
 
 fn cut(mut line: String) -> String {
-    if line.len() > LONGEST_LINE {
-        line.truncate(line.floor_char_boundary(LONGEST_LINE));
+    if line.len() > MAX_LINE_LEN {
+        line.truncate(line.floor_char_boundary(MAX_LINE_LEN));
         line.push('…');
     }
     line

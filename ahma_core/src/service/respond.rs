@@ -65,7 +65,10 @@ pub(super) fn finished_text(operation: &Operation, state: &ServiceState) -> Stri
         message.push('\n');
     }
     let record = operation.record();
-    if let Some(explanation) = operation.ending().and_then(|ending| ending.explanation) {
+    if let Some(explanation) = operation
+        .completion()
+        .and_then(|completion| completion.explanation)
+    {
         message.push_str(&explanation);
         message.push('\n');
     }
@@ -77,8 +80,8 @@ pub(super) fn finished_text(operation: &Operation, state: &ServiceState) -> Stri
         message.push('\n');
     }
     for warning in operation
-        .ending()
-        .map(|ending| ending.warnings)
+        .completion()
+        .map(|completion| completion.warnings)
         .unwrap_or_default()
     {
         message.push_str(&warning);

@@ -11,23 +11,23 @@ use super::caller::Caller;
 use super::calls::{
     self, describe_faults, follow, is_answer, plan_shell, read_shell, working_directory,
 };
-use super::{ServiceState, leaf, respond};
-use crate::config::{Action, LeafSpec, META_PARAMETERS, Sequence, StepSpec, check_arguments};
+use super::{ServiceState, declared, respond};
+use crate::config::{Action, META_PARAMETERS, Sequence, StepSpec, ToolSpec, check_arguments};
 use crate::executor::{SequencePlan, Skip, StepAction, StepPlan};
 use crate::registry::ToolSnapshot;
 
 /// Steps of a sequence and of those it calls, together.
-const MOST_STEPS: usize = 1000;
+const MAX_STEPS: usize = 1000;
 
 /// Runs a sequence as one operation.
 pub(super) async fn call(
     state: &Arc<ServiceState>,
-    leaf: &LeafSpec,
+    tool: &ToolSpec,
     sequence: &Sequence,
     arguments: Map<String, Value>,
     caller: &Caller,
 ) -> Result<CallToolResponse, String> {
-    let faults = check_arguments(leaf, &arguments);
+    let faults = check_arguments(tool, &arguments);
     if !faults.is_empty() {
         return Err(describe_faults(faults));
     }
@@ -35,7 +35,7 @@ pub(super) async fn call(
         .into_iter()
         .filter(|(name, _)| META_PARAMETERS.contains(&name.as_str()))
         .collect();
-    let meta: MetaArguments = read(&leaf.name, meta)?;
+    let meta: MetaArguments = read(&tool.name, meta)?;
     let directory = working_directory(state, meta.working_directory.as_deref()).await?;
     let mut planning = Planning {
         state,
@@ -44,10 +44,10 @@ pub(super) async fn call(
     };
     let place = directory.to_string_lossy().into_owned();
     planning.add(sequence, &place).await?;
-    let declared = leaf.timeout_seconds;
+    let declared = tool.timeout_seconds;
     let declared = declared.map(|seconds| Duration::from_secs(seconds.into()));
     let plan = SequencePlan {
-        tool: leaf.name.clone(),
+        tool: tool.name.clone(),
         working_directory: directory,
         steps: planning.steps,
         deadline: meta
@@ -55,7 +55,7 @@ pub(super) async fn call(
             .map(Duration::from_secs_f64)
             .or(declared),
     };
-    let usual = if leaf.synchronous {
+    let usual = if tool.synchronous {
         ExecutionMode::Sync
     } else {
         ExecutionMode::Async
@@ -75,8 +75,8 @@ impl Planning<'_> {
     /// itself.
     async fn add(&mut self, sequence: &Sequence, directory: &str) -> Result<(), String> {
         for step in &sequence.steps {
-            if self.steps.len() >= MOST_STEPS {
-                return Err(format!("the sequence has more than {MOST_STEPS} steps"));
+            if self.steps.len() >= MAX_STEPS {
+                return Err(format!("the sequence has more than {MAX_STEPS} steps"));
             }
             let title = title(step);
             let delay = Duration::from_millis(sequence.step_delay_ms.into());
@@ -97,15 +97,15 @@ impl Planning<'_> {
                 .entry("working_directory")
                 .or_insert_with(|| json!(directory));
             let place = place.as_str().unwrap_or(directory).to_owned();
-            let target = self.tools.leaf(&step.target).cloned();
-            if let Some(leaf) = &target
-                && let Action::Sequence(inner) = &leaf.action
+            let target = self.tools.tool(&step.target).cloned();
+            if let Some(tool) = &target
+                && let Action::Sequence(inner) = &tool.action
             {
                 Box::pin(self.add(inner, &place)).await?;
                 continue;
             }
             let command = match target {
-                Some(leaf) => leaf::plan(self.state, &leaf, arguments).await,
+                Some(tool) => declared::plan(self.state, &tool, arguments).await,
                 None if step.target == "sandboxed_shell" && !self.state.no_shell => {
                     let arguments = read_shell(&step.target, arguments)?;
                     plan_shell(self.state, arguments).await

@@ -30,9 +30,9 @@ pub(super) async fn server_info(state: &ServiceState) -> Result<CallToolResult, 
             "pid": std::process::id(),
             "started_at": timestamp(state.started),
         },
-        "project": project::discover(&state.questions).await,
+        "project": project::discover(&state.internal).await,
         "capabilities": {
-            "tools_available": tools.leaves().len() + state.built_in.len(),
+            "tools_available": tools.tools().len() + state.built_in.len(),
             "shell": !state.no_shell,
             "execution_modes": if state.always_sync { json!(["sync"]) } else { json!(["async", "sync", "auto"]) },
         },
@@ -93,7 +93,7 @@ fn described(tools: &ToolSnapshot, held_back: Option<&str>) -> Value {
         })
         .collect();
     json!({
-        "loaded": tools.leaves().len(),
+        "loaded": tools.tools().len(),
         "disabled": tools.disabled(),
         "unavailable": unavailable,
         "rejected": rejected,

@@ -6,17 +6,17 @@ use std::sync::{Arc, OnceLock};
 
 /// The transports of a server, and who is told of them.
 #[derive(Debug, Clone)]
-pub struct Serving {
+pub struct EndpointInfo {
     /// `stdio`, `http` or `dual`.
     pub mode: &'static str,
     /// Known once it listens.
-    pub http: Arc<OnceLock<HttpServing>>,
-    audience: Audience,
+    pub http: Arc<OnceLock<HttpEndpoint>>,
+    visibility: Visibility,
 }
 
 /// Who is told. Nobody is told of others than those they share a scope with.
 #[derive(Debug, Clone)]
-enum Audience {
+enum Visibility {
     /// Those who share the server's own scope; whether sessions over HTTP are among them.
     Own { with_http: bool },
     /// Those of a workspace.
@@ -26,7 +26,7 @@ enum Audience {
 }
 
 /// Its HTTP side.
-pub struct HttpServing {
+pub struct HttpEndpoint {
     /// Where it listens.
     pub address: SocketAddr,
     /// Tells how many sessions are open at `/mcp`, or in a workspace.
@@ -36,36 +36,36 @@ pub struct HttpServing {
 /// Counts the sessions of a workspace, or of none.
 pub type CountSessions = Box<dyn Fn(Option<&str>) -> usize + Send + Sync>;
 
-impl fmt::Debug for HttpServing {
+impl fmt::Debug for HttpEndpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "HttpServing({})", self.address)
+        write!(formatter, "HttpEndpoint({})", self.address)
     }
 }
 
-impl Serving {
+impl EndpointInfo {
     /// Of this kind, not listening yet. Without isolation, sessions over HTTP share the server's own scope.
     pub fn new(mode: &'static str, is_isolated: bool) -> Self {
-        Serving {
+        EndpointInfo {
             mode,
             http: Arc::default(),
-            audience: Audience::Own {
+            visibility: Visibility::Own {
                 with_http: !is_isolated,
             },
         }
     }
 
     /// The same server, seen by one session with a scope of its own.
-    pub fn of_session(other: &Serving) -> Self {
-        Serving {
-            audience: Audience::Session,
+    pub fn of_session(other: &EndpointInfo) -> Self {
+        EndpointInfo {
+            visibility: Visibility::Session,
             ..other.clone()
         }
     }
 
     /// The same server, seen from a workspace.
-    pub fn of_workspace(other: &Serving, name: &str) -> Self {
-        Serving {
-            audience: Audience::Workspace(name.to_owned()),
+    pub fn of_workspace(other: &EndpointInfo, name: &str) -> Self {
+        EndpointInfo {
+            visibility: Visibility::Workspace(name.to_owned()),
             ..other.clone()
         }
     }
@@ -73,27 +73,27 @@ impl Serving {
     /// Where clients go, without a key.
     pub(super) fn url(&self) -> Option<String> {
         let address = self.http.get()?.address;
-        Some(match &self.audience {
-            Audience::Workspace(name) => format!("http://{address}/mcp/w/{name}"),
-            Audience::Own { .. } | Audience::Session => format!("http://{address}/mcp"),
+        Some(match &self.visibility {
+            Visibility::Workspace(name) => format!("http://{address}/mcp/w/{name}"),
+            Visibility::Own { .. } | Visibility::Session => format!("http://{address}/mcp"),
         })
     }
 
     /// Whether the whole server is theirs.
     pub(super) fn is_whole(&self) -> bool {
-        matches!(self.audience, Audience::Own { with_http: true })
+        matches!(self.visibility, Visibility::Own { with_http: true })
     }
 
     /// Clients that share the scope: the one on stdio, and sessions over HTTP.
     pub(super) fn sessions(&self) -> usize {
         let over_http = |workspace| self.http.get().map_or(0, |http| (http.sessions)(workspace));
-        match &self.audience {
-            Audience::Own { with_http } => {
+        match &self.visibility {
+            Visibility::Own { with_http } => {
                 let on_stdio = usize::from(self.mode != "http");
                 on_stdio + if *with_http { over_http(None) } else { 0 }
             }
-            Audience::Workspace(name) => over_http(Some(name)),
-            Audience::Session => 1,
+            Visibility::Workspace(name) => over_http(Some(name)),
+            Visibility::Session => 1,
         }
     }
 }

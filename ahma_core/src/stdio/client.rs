@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ahma_http_bridge::Steady;
+use ahma_http_bridge::CatchPanic;
 use rmcp::service::ServerInitializeError;
 use rmcp::{ServerHandler, ServiceExt as _};
 use tokio::task::JoinHandle;
@@ -24,7 +24,7 @@ impl Client {
         let transport = LineTransport::new(streams, gone.clone());
         let stopped = stop.clone();
         let served = tokio::spawn(async move {
-            match Steady(handler).serve_with_ct(transport, stopped).await {
+            match CatchPanic(handler).serve_with_ct(transport, stopped).await {
                 Ok(running) => {
                     let _ = running.waiting().await;
                     Ok(())
@@ -50,11 +50,11 @@ impl Client {
     }
 
     /// Lets the last answers pass, those of commands that have just been ended, for so long at most.
-    pub(crate) async fn finish(self, patience: Duration) {
+    pub(crate) async fn finish(self, timeout: Duration) {
         self.stop.cancel();
         // What has told its end already must not be asked again.
         if !self.served.is_finished() {
-            let _ = tokio::time::timeout(patience, self.served).await;
+            let _ = tokio::time::timeout(timeout, self.served).await;
         }
     }
 }

@@ -19,7 +19,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 
-use ahma_http_bridge::{Refusal, Understood, cancelling, cancels, understand};
+use ahma_http_bridge::{MessageError, ParsedMessage, cancelling, cancels, parse_message};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -34,15 +34,15 @@ use self::lines::{Line, Lines};
 use self::request_ids::RequestIds;
 
 /// A longer line is refused, not held.
-pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub const MAX_LINE_LEN: usize = 16 * 1024 * 1024;
 /// A longer line is read beside everything else.
 const LONG_LINE: usize = 256 * 1024;
 /// Requests that are in work at the same time; more are refused. More than operations can run and wait.
-pub const MOST_REQUESTS: usize = 2_000;
+pub const MAX_REQUESTS: usize = 2_000;
 /// Bytes that wait for the client to read. When there are more, its requests are refused.
-pub const MOST_UNREAD: usize = 32 * 1024 * 1024;
+pub const MAX_UNREAD: usize = 32 * 1024 * 1024;
 /// Refusals that wait for the client to read; more are dropped.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 
 type Writer = Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>;
 
@@ -54,9 +54,9 @@ pub struct LineTransport {
     /// Messages that came of one line and are not delivered yet.
     ready: VecDeque<ClientJsonRpcMessage>,
     /// A long line that is being read. Here, because whoever waits for it may be interrupted.
-    reading: Option<JoinHandle<Understood>>,
+    reading: Option<JoinHandle<ParsedMessage>>,
     /// What to answer to a line that is no message.
-    refusal: Option<Refusal>,
+    refusal: Option<MessageError>,
     refusals: Arc<Semaphore>,
     /// Bytes that are to be written.
     unread: Arc<AtomicUsize>,
@@ -69,13 +69,13 @@ impl LineTransport {
     /// Serves the client at the other ends of these streams. `gone` is cancelled when it closes ours.
     pub fn new(streams: StandardStreams, gone: CancellationToken) -> Self {
         LineTransport {
-            lines: Lines::new(streams.input, LONGEST_LINE),
+            lines: Lines::new(streams.input, MAX_LINE_LEN),
             writer: Arc::new(Mutex::new(streams.output)),
             ids: Arc::default(),
             ready: VecDeque::new(),
             reading: None,
             refusal: None,
-            refusals: Arc::new(Semaphore::new(MOST_REFUSALS)),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             unread: Arc::default(),
             has_begun: false,
             gone,
@@ -83,11 +83,11 @@ impl LineTransport {
     }
 
     /// What a line amounts to.
-    fn take(&mut self, understood: Understood) {
-        match understood {
-            Understood::Message(message) => self.deliver(*message),
-            Understood::Nothing => {}
-            Understood::Wrong(refusal) => self.refusal = Some(refusal),
+    fn take(&mut self, parsed: ParsedMessage) {
+        match parsed {
+            ParsedMessage::Message(message) => self.deliver(*message),
+            ParsedMessage::Nothing => {}
+            ParsedMessage::Wrong(refusal) => self.refusal = Some(refusal),
         }
     }
 
@@ -96,15 +96,15 @@ impl LineTransport {
         match message {
             ClientJsonRpcMessage::Request(mut request) => {
                 self.has_begun |= messages::begins_conversation(&request.request);
-                let too_much = if ids.in_work() >= MOST_REQUESTS {
+                let too_much = if ids.in_work() >= MAX_REQUESTS {
                     Some("too many requests are in work; wait for answers")
-                } else if self.unread.load(Ordering::Relaxed) >= MOST_UNREAD {
+                } else if self.unread.load(Ordering::Relaxed) >= MAX_UNREAD {
                     Some("too many answers wait to be read; read them first")
                 } else {
                     None
                 };
                 if let Some(why) = too_much {
-                    self.refusal = Some(Refusal {
+                    self.refusal = Some(MessageError {
                         id: Some(request.id),
                         error: ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None),
                     });
@@ -184,16 +184,16 @@ impl Transport<RoleServer> for LineTransport {
                 return Some(message);
             }
             if let Some(reading) = &mut self.reading {
-                let understood = reading.await;
+                let parsed = reading.await;
                 self.reading = None;
-                self.take(understood.unwrap_or(Understood::Nothing));
+                self.take(parsed.unwrap_or(ParsedMessage::Nothing));
                 continue;
             }
             match self.lines.next().await {
                 Ok(Line::Whole(line)) if line.len() > LONG_LINE => {
-                    self.reading = Some(spawn_blocking(move || understand(&line)));
+                    self.reading = Some(spawn_blocking(move || parse_message(&line)));
                 }
-                Ok(Line::Whole(line)) => self.take(understand(&line)),
+                Ok(Line::Whole(line)) => self.take(parse_message(&line)),
                 Ok(Line::TooLong) => self.refusal = Some(too_long()),
                 Ok(Line::End) | Err(_) => {
                     self.gone.cancel();
@@ -215,12 +215,12 @@ async fn write(writer: Writer, line: io::Result<Vec<u8>>) -> io::Result<()> {
     writer.flush().await
 }
 
-fn too_long() -> Refusal {
+fn too_long() -> MessageError {
     let why = format!(
         "a line of more than {} MiB was refused; send less at once",
-        LONGEST_LINE >> 20
+        MAX_LINE_LEN >> 20
     );
-    Refusal {
+    MessageError {
         id: None,
         error: ErrorData::invalid_request(why, None),
     }

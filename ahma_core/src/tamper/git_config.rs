@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use super::git_syntax::{Setting, read};
 
 /// More settings than are of interest to anyone.
-const MOST_SETTINGS: usize = 10_000;
+const MAX_SETTINGS: usize = 10_000;
 /// More settings that run programs than can be told about.
-const MOST_FOUND: usize = 100;
+const MAX_FOUND: usize = 100;
 const MORE: &str = "more settings that run programs";
 
 /// The settings of a configuration file, in order; not more than are of interest.
 pub(crate) fn settings(text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     read(text, |setting| {
-        if settings.len() < MOST_SETTINGS {
+        if settings.len() < MAX_SETTINGS {
             settings.push(setting);
         }
     });
@@ -77,7 +77,7 @@ pub(super) fn programs_run(text: &str) -> BTreeSet<String> {
         if !runs_a_program(&setting) {
             return;
         }
-        if found.len() >= MOST_FOUND {
+        if found.len() >= MAX_FOUND {
             found.insert(MORE.to_owned());
             return;
         }
@@ -163,12 +163,12 @@ mod tests {
         let junk = "k = v\n".repeat(50_000);
         let text = format!("[a]\n{junk}[core]\nfsmonitor = ./x\n");
         assert_eq!(found(&text), ["core.fsmonitor = ./x"]);
-        assert_eq!(settings(&text).len(), MOST_SETTINGS);
+        assert_eq!(settings(&text).len(), MAX_SETTINGS);
         let many: String = (0..500)
             .map(|n| format!("[filter \"{n}\"]\nclean = x\n"))
             .collect();
         let many = found(&many);
-        assert_eq!(many.len(), MOST_FOUND + 1);
+        assert_eq!(many.len(), MAX_FOUND + 1);
         assert!(many.contains(&MORE.to_owned()));
     }
 

@@ -1,6 +1,6 @@
 //! The syntax of Git's configuration, read as Git reads it.
 //!
-//! Letter by letter, in the same order of decisions: a command may have written the file to be understood
+//! Letter by letter, in the same order of decisions: a command may have written the file to be parsed
 //! by Git and not by us. Where Git would refuse to read on, this stops: then Git runs nothing.
 
 use std::iter::Peekable;
@@ -17,7 +17,7 @@ pub(crate) struct Setting {
 
 /// Longer names and values than any real configuration has: what goes beyond is cut, so that a command
 /// cannot make the server hold more.
-pub(super) const LONGEST: usize = 300;
+pub(super) const MAX_LEN: usize = 300;
 
 /// Hands over every setting of a configuration, in order.
 pub(crate) fn read(text: &str, mut take: impl FnMut(Setting)) {
@@ -83,7 +83,7 @@ fn is_space(letter: char) -> bool {
 }
 
 fn push(text: &mut String, letter: char) {
-    if text.chars().count() < LONGEST {
+    if text.chars().count() < MAX_LEN {
         text.push(letter);
     }
 }
@@ -292,7 +292,7 @@ mod tests {
         );
         read(&text, |setting| {
             let lengths = [setting.subsection.unwrap(), setting.key, setting.value];
-            assert!(lengths.iter().all(|text| text.len() <= LONGEST));
+            assert!(lengths.iter().all(|text| text.len() <= MAX_LEN));
         });
     }
 }

@@ -19,8 +19,8 @@ pub use self::watch::{TamperFindings, TamperWatch};
 const USUAL: [&str; 5] = [".git/hooks", ".vscode", ".idea", ".mcp.json", ".ahma"];
 
 /// What is read of `.gitmodules`.
-const LARGEST_MODULES: u64 = 256 * 1024;
-const MOST_SETTINGS: usize = 100;
+const MAX_MODULES_BYTES: u64 = 256 * 1024;
+const MAX_SETTINGS: usize = 100;
 
 /// What is protected in a scope unless the operator says otherwise: at its top level and in the
 /// submodules that `.gitmodules` names. They need not exist.
@@ -31,11 +31,11 @@ pub fn usually_protected(scope: &Path) -> Vec<PathBuf> {
         paths.push(scope.join(".git"));
     }
     // A command may have put anything there.
-    let modules = read_beneath(scope, Path::new(".gitmodules"), LARGEST_MODULES);
+    let modules = read_beneath(scope, Path::new(".gitmodules"), MAX_MODULES_BYTES);
     let modules = String::from_utf8_lossy(&modules.unwrap_or_default()).into_owned();
     for setting in git_config::settings(&modules)
         .into_iter()
-        .take(MOST_SETTINGS)
+        .take(MAX_SETTINGS)
     {
         let is_path = setting.section == "submodule" && setting.key == "path";
         if let (true, Some(name)) = (is_path, setting.subsection) {

@@ -12,7 +12,7 @@ use ahma_sandbox::read_beneath;
 use super::git_config;
 
 /// A configuration is read up to this size; a larger one is told about as such.
-const LARGEST_CONFIG: u64 = 1024 * 1024;
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Remembers what was there and notices what has come.
 #[derive(Debug)]
@@ -198,8 +198,8 @@ fn identity(path: &Path) -> Option<Identity> {
 /// link, counts as something that runs one.
 fn read_programs(scope: &Path, path: &Path) -> BTreeSet<String> {
     let inside = path.strip_prefix(scope).unwrap_or(path);
-    match read_beneath(scope, inside, LARGEST_CONFIG + 1) {
-        Ok(bytes) if bytes.len() as u64 <= LARGEST_CONFIG => {
+    match read_beneath(scope, inside, MAX_CONFIG_BYTES + 1) {
+        Ok(bytes) if bytes.len() as u64 <= MAX_CONFIG_BYTES => {
             git_config::programs_run(&String::from_utf8_lossy(&bytes))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeSet::new(),

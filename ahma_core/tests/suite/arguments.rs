@@ -3,11 +3,11 @@
 use ahma_core::config::{Action, ArgumentSpec, Delivery, Flag, ScalarKind, Separator, ValueSpec};
 use serde_json::{Value, json};
 
-use crate::leaves_of;
+use crate::tools_of;
 
 fn option(option: &Value) -> ArgumentSpec {
     let tool = json!({ "name": "t", "description": "T.", "command": "t", "options": [option] });
-    leaves_of(&tool).remove(0).arguments.remove(0)
+    tools_of(&tool).remove(0).arguments.remove(0)
 }
 
 fn flag(text: &str, joined: bool) -> Delivery {
@@ -90,52 +90,52 @@ fn types_limits_and_formats_are_kept() {
 #[test]
 fn positionals_follow_the_options_unless_the_file_says_otherwise() {
     for first in [false, true] {
-        let leaf = leaves_of(&json!({
+        let tool = tools_of(&json!({
             "name": "t", "description": "T.", "command": "t", "positional_args_first": first,
             "options": [{ "name": "o", "type": "boolean" }],
             "positional_args": [{ "name": "p", "type": "string", "allow_dash": true }]
         }))
         .remove(0);
-        let Action::Run(line) = &leaf.action else {
-            panic!("{leaf:?}")
+        let Action::Run(line) = &tool.action else {
+            panic!("{tool:?}")
         };
         assert_eq!(
             (line.positionals_first, line.end_of_options),
             (first, false)
         );
-        let names: Vec<_> = leaf
+        let names: Vec<_> = tool
             .arguments
             .iter()
             .map(|argument| argument.name.as_str())
             .collect();
         assert_eq!(names, ["o", "p"]);
         assert_eq!(
-            leaf.arguments[1].delivery,
+            tool.arguments[1].delivery,
             Delivery::Positional(Separator::None)
         );
-        assert!(leaf.arguments[1].allow_dash);
+        assert!(tool.arguments[1].allow_dash);
     }
 }
 
 /// Proves: T36.
 #[test]
 fn dashes_can_stand_before_all_positionals_or_before_one() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "end_of_options": true,
         "positional_args": [{ "name": "p", "type": "string" }]
     }))
     .remove(0);
-    let Action::Run(line) = &leaf.action else {
-        panic!("{leaf:?}")
+    let Action::Run(line) = &tool.action else {
+        panic!("{tool:?}")
     };
     assert!(line.end_of_options);
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "positional_args": [{ "name": "revisions", "type": "array" },
                             { "name": "paths", "type": "array", "end_of_options": true }]
     }))
     .remove(0);
-    let deliveries: Vec<_> = leaf
+    let deliveries: Vec<_> = tool
         .arguments
         .iter()
         .map(|argument| &argument.delivery)

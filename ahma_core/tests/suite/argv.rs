@@ -2,37 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use ahma_core::config::LeafSpec;
-use ahma_core::executor::command_line::{BuiltCommand, Surroundings, Word, build};
+use ahma_core::config::ToolSpec;
+use ahma_core::executor::command_line::{Arg, BuiltCommand, PathContext, build};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::leaves_of;
+use crate::tools_of;
 
-fn built(leaf: &LeafSpec, call: &Value) -> Result<BuiltCommand, Vec<String>> {
+fn built(tool: &ToolSpec, call: &Value) -> Result<BuiltCommand, Vec<String>> {
     let roots = [PathBuf::from("/project"), PathBuf::from("/granted")];
-    let surroundings = Surroundings {
+    let context = PathContext {
         working_directory: Path::new("/project/sub"),
         roots: &roots,
     };
-    build(leaf, call.as_object().unwrap(), surroundings)
+    build(tool, call.as_object().unwrap(), context)
         .map_err(|faults| faults.into_iter().map(|fault| fault.message).collect())
 }
 
-fn words(leaf: &LeafSpec, call: &Value) -> Vec<String> {
-    let command = built(leaf, call).unwrap_or_else(|faults| panic!("{call}: {faults:?}"));
+fn words(tool: &ToolSpec, call: &Value) -> Vec<String> {
+    let command = built(tool, call).unwrap_or_else(|faults| panic!("{call}: {faults:?}"));
     command
         .words
         .into_iter()
         .map(|word| match word {
-            Word::Text(text) => text,
-            Word::File { prefix, content } => format!("{prefix}<{content}>"),
+            Arg::Text(text) => text,
+            Arg::File { prefix, content } => format!("{prefix}<{content}>"),
         })
         .collect()
 }
 
-fn git_commit() -> LeafSpec {
-    leaves_of(&json!({
+fn git_commit() -> ToolSpec {
+    tools_of(&json!({
         "name": "git", "description": "G.", "command": "git", "fixed_args": ["--no-pager"],
         "subcommand": [{
             "name": "commit", "description": "C.", "end_of_options": true,
@@ -57,7 +57,7 @@ fn git_commit() -> LeafSpec {
 
 #[test]
 fn each_kind_of_argument_takes_its_form() {
-    let leaf = git_commit();
+    let tool = git_commit();
     let start = ["git", "--no-pager", "commit"];
     for (call, expected) in [
         (json!({}), vec!["--quiet"]),
@@ -102,7 +102,7 @@ fn each_kind_of_argument_takes_its_form() {
         ),
     ] {
         assert_eq!(
-            words(&leaf, &call),
+            words(&tool, &call),
             [start.as_slice(), &expected].concat(),
             "{call}"
         );
@@ -127,7 +127,7 @@ fn standard_input_is_apart_from_the_words() {
 
 #[test]
 fn dashes_stand_before_the_argument_that_asks_for_them() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "diff", "description": "D.", "command": "git", "fixed_args": ["diff"],
         "options": [{ "name": "stat", "type": "boolean" }],
         "positional_args": [{ "name": "revisions", "type": "array" },
@@ -145,31 +145,31 @@ fn dashes_stand_before_the_argument_that_asks_for_them() {
             "git diff a -- p q",
         ),
     ] {
-        assert_eq!(words(&leaf, &call).join(" "), expected, "{call}");
+        assert_eq!(words(&tool, &call).join(" "), expected, "{call}");
     }
 }
 
 #[test]
 fn positionals_can_come_first() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "find", "description": "F.", "command": "find", "positional_args_first": true,
         "options": [{ "name": "name", "type": "string", "flag": "-name", "allow_dash": true }],
         "positional_args": [{ "name": "paths", "type": "array", "default": ["."] }]
     }))
     .remove(0);
     assert_eq!(
-        words(&leaf, &json!({ "name": "-x*" })),
+        words(&tool, &json!({ "name": "-x*" })),
         ["find", ".", "-name", "-x*"]
     );
     assert_eq!(
-        words(&leaf, &json!({ "paths": [], "name": "x" })),
+        words(&tool, &json!({ "paths": [], "name": "x" })),
         ["find", ".", "-name", "x"]
     );
 }
 
 #[test]
 fn paths_must_lie_in_the_scope_or_a_grant() {
-    let leaf = git_commit();
+    let tool = git_commit();
     let paths = |paths: &[&str]| json!({ "paths": paths, "quiet": false });
     for inside in [
         "a",
@@ -180,7 +180,7 @@ fn paths_must_lie_in_the_scope_or_a_grant() {
         "/project/a b",
         "/granted/x",
     ] {
-        assert!(built(&leaf, &paths(&[inside])).is_ok(), "{inside}");
+        assert!(built(&tool, &paths(&[inside])).is_ok(), "{inside}");
     }
     for outside in [
         "../..",
@@ -192,7 +192,7 @@ fn paths_must_lie_in_the_scope_or_a_grant() {
     ] {
         let expected = vec![format!("the path {outside:?} is outside the sandbox")];
         assert_eq!(
-            built(&leaf, &paths(&["a", outside])).unwrap_err(),
+            built(&tool, &paths(&["a", outside])).unwrap_err(),
             expected,
             "{outside}"
         );
@@ -214,13 +214,13 @@ proptest! {
     /// Proves: T35.
     #[test]
     fn a_value_is_never_more_than_one_word(text in "\\PC{0,40}|[-;$`\"'|&<>(){} \n\t*?!~]{1,20}") {
-        let leaf = git_commit();
-        let joined = words_or_refusal(&leaf, &json!({ "message": text, "quiet": false }));
+        let tool = git_commit();
+        let joined = words_or_refusal(&tool, &json!({ "message": text, "quiet": false }));
         if let Some(words) = joined {
             prop_assert_eq!(&words[3..], [format!("--message={text}")]);
         }
         let call = json!({ "include": [text], "quiet": false });
-        match words_or_refusal(&leaf, &call) {
+        match words_or_refusal(&tool, &call) {
             Some(words) => {
                 prop_assert!(!text.starts_with('-'));
                 prop_assert_eq!(&words[3..], ["-i".to_owned(), text]);
@@ -230,6 +230,6 @@ proptest! {
     }
 }
 
-fn words_or_refusal(leaf: &LeafSpec, call: &Value) -> Option<Vec<String>> {
-    built(leaf, call).is_ok().then(|| words(leaf, call))
+fn words_or_refusal(tool: &ToolSpec, call: &Value) -> Option<Vec<String>> {
+    built(tool, call).is_ok().then(|| words(tool, call))
 }

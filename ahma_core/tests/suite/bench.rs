@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_core::config::Narrowing;
-use ahma_core::executor::{CommandPlan, Executor, HostKeeper};
+use ahma_core::config::Restrictions;
+use ahma_core::executor::{CommandPlan, Executor, HostPool};
 use ahma_core::operation::{Operation, OperationStore, Retention};
 use ahma_core::output::SpoolPlace;
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy};
@@ -16,7 +16,7 @@ const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 
 pub(crate) struct Bench {
     pub(crate) executor: Executor,
-    pub(crate) hosts: Arc<HostKeeper>,
+    pub(crate) hosts: Arc<HostPool>,
     pub(crate) scope: std::path::PathBuf,
     _session: PrivateDir,
     _base: TempDir,
@@ -35,7 +35,7 @@ impl Bench {
         let session = PrivateDir::create(&root).unwrap();
         let mut policy = SandboxPolicy::new(&scope, session.path());
         change(&mut policy);
-        let hosts = Arc::new(HostKeeper::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
+        let hosts = Arc::new(HostPool::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
         let spools = SpoolPlace::new(&root, Arc::default());
         let store = Arc::new(OperationStore::new(Retention::default(), spools));
         let executor = Executor::new(Arc::clone(&hosts), store, at_once);
@@ -56,7 +56,7 @@ impl Bench {
             working_directory: self.scope.clone(),
             input: Input::Nothing,
             deadline: Duration::from_secs_f64(seconds),
-            narrowing: Narrowing::default(),
+            restrictions: Restrictions::default(),
         };
         self.executor.start(plan, &"test".into()).unwrap()
     }

@@ -1,12 +1,12 @@
-//! Arguments of a call are judged against the leaf, and the message names what would be right.
+//! Arguments of a call are judged against the tool, and the message names what would be right.
 
-use ahma_core::config::{LeafSpec, check_arguments};
+use ahma_core::config::{ToolSpec, check_arguments};
 use serde_json::{Value, json};
 
-use crate::leaves_of;
+use crate::tools_of;
 
-fn demo() -> LeafSpec {
-    leaves_of(&json!({
+fn demo() -> ToolSpec {
+    tools_of(&json!({
         "name": "demo", "description": "D.", "command": "demo",
         "options": [
             { "name": "level", "type": "integer", "minimum": 1, "maximum": 9 },
@@ -130,13 +130,13 @@ fn a_missing_required_argument_is_explained_by_its_description() {
 /// Proves: T38.
 #[test]
 fn a_required_array_needs_an_element() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "add", "description": "A.", "command": "add",
         "positional_args": [{ "name": "paths", "type": "array", "required": true }]
     }))
     .remove(0);
     let call = json!({ "paths": [] });
-    let faults = check_arguments(&leaf, call.as_object().unwrap());
+    let faults = check_arguments(&tool, call.as_object().unwrap());
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].message, "at least one element is required");
 }
@@ -144,7 +144,7 @@ fn a_required_array_needs_an_element() {
 /// Proves: T35.
 #[test]
 fn a_value_that_could_be_read_as_a_flag_is_refused() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "options": [
             { "name": "joined", "type": "string" },
@@ -158,7 +158,7 @@ fn a_value_that_could_be_read_as_a_flag_is_refused() {
     }))
     .remove(0);
     let check = |call: &Value| -> Vec<String> {
-        let faults = check_arguments(&leaf, call.as_object().unwrap());
+        let faults = check_arguments(&tool, call.as_object().unwrap());
         faults.into_iter().map(|fault| fault.message).collect()
     };
     assert_eq!(
@@ -181,7 +181,7 @@ fn a_value_that_could_be_read_as_a_flag_is_refused() {
 /// Proves: T36.
 #[test]
 fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "positional_args": [
             { "name": "upstream", "type": "string" },
@@ -190,7 +190,7 @@ fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
         ]
     }))
     .remove(0);
-    let check = |call: &Value| check_arguments(&leaf, call.as_object().unwrap());
+    let check = |call: &Value| check_arguments(&tool, call.as_object().unwrap());
     for right in [
         json!({}),
         json!({ "upstream": "main" }),
@@ -211,12 +211,12 @@ fn a_positional_does_not_slide_into_the_place_of_one_left_out() {
 /// Proves: T38.
 #[test]
 fn an_empty_array_counts_as_not_given() {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "positional_args": [{ "name": "a", "type": "array" }, { "name": "b", "type": "string" }]
     }))
     .remove(0);
-    let faults = check_arguments(&leaf, json!({ "a": [], "b": "x" }).as_object().unwrap());
+    let faults = check_arguments(&tool, json!({ "a": [], "b": "x" }).as_object().unwrap());
     assert_eq!(faults.len(), 1);
     assert_eq!(
         faults[0].message,

@@ -99,7 +99,7 @@ async fn while_its_host_dies_it_ends() {
         let operation = bench.start("sleep 60", 60.0);
         let host = bench
             .hosts
-            .host(&ahma_core::config::Narrowing::default())
+            .host(&ahma_core::config::Restrictions::default())
             .await
             .unwrap();
         let killed = std::process::Command::new("kill")

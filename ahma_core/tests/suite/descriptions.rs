@@ -1,9 +1,9 @@
-//! What a model reads about a leaf.
+//! What a model reads about a tool.
 
 use ahma_core::config::{Waiting, listed_description};
 use serde_json::json;
 
-use crate::{leaf, leaves_of};
+use crate::{tool, tools_of};
 
 const NOTE: &str = "Runs in the background: a call answers at once with an operation id, the result \
                     comes later, and other work can go on meanwhile.";
@@ -11,14 +11,14 @@ const NOTE: &str = "Runs in the background: a call answers at once with an opera
 /// Proves: O6.
 #[test]
 fn only_leaves_that_run_in_the_background_say_so() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "subcommand": [
             { "name": "long", "description": "Takes long." },
             { "name": "short", "description": "Is short.", "synchronous": true }
         ]
     }));
-    let long = leaf(&leaves, "t_long");
-    let short = leaf(&leaves, "t_short");
+    let long = tool(&tools, "t_long");
+    let short = tool(&tools, "t_short");
     let expected = format!("Takes long.\n\n{NOTE}");
     assert_eq!(listed_description(&long, Waiting::AsDeclared), expected);
     assert_eq!(listed_description(&long, Waiting::Always), "Takes long.");
@@ -27,13 +27,13 @@ fn only_leaves_that_run_in_the_background_say_so() {
 
 #[test]
 fn hints_and_guidance_are_shown_after_the_description() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "guidance_key": "builds",
         "hints": { "speed": "Slow at first.", "tests": "Runs none." },
         "subcommand": [{ "name": "s", "description": "S.", "hints": { "tests": "Runs all." } }]
     }));
     assert_eq!(
-        leaves[0].description,
+        tools[0].description,
         "S.\n\nHints:\n- speed: Slow at first.\n- tests: Runs all.\n\nGuidance: builds"
     );
 }

@@ -1,14 +1,14 @@
 //! A value set deeper wins, one not set is inherited.
 
-use ahma_core::config::{Annotations, AvailabilityCheck, Narrowing};
+use ahma_core::config::{Annotations, AvailabilityCheck, Restrictions};
 use serde_json::json;
 
-use crate::{leaf, leaves_of, load_texts};
+use crate::{load_texts, tool, tools_of};
 
 /// Proves: T14.
 #[test]
 fn synchronous_is_inherited_and_overridden_at_every_level() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "synchronous": true,
         "subcommand": [
             { "name": "inherits", "description": "I." },
@@ -19,9 +19,9 @@ fn synchronous_is_inherited_and_overridden_at_every_level() {
             ]}
         ]
     }));
-    let modes: Vec<(&str, bool)> = leaves
+    let modes: Vec<(&str, bool)> = tools
         .iter()
-        .map(|leaf| (leaf.name.as_str(), leaf.synchronous))
+        .map(|tool| (tool.name.as_str(), tool.synchronous))
         .collect();
     assert_eq!(
         modes,
@@ -36,12 +36,12 @@ fn synchronous_is_inherited_and_overridden_at_every_level() {
 
 #[test]
 fn without_any_setting_a_leaf_is_asynchronous_enabled_and_not_narrowed() {
-    let leaves = leaves_of(&json!({ "name": "t", "description": "T.", "command": "t" }));
-    assert_eq!(leaves.len(), 1);
-    assert!(!leaves[0].synchronous);
-    assert_eq!(leaves[0].timeout_seconds, None);
-    assert_eq!(leaves[0].narrowing, Narrowing::default());
-    assert_eq!(leaves[0].annotations, Annotations::default());
+    let tools = tools_of(&json!({ "name": "t", "description": "T.", "command": "t" }));
+    assert_eq!(tools.len(), 1);
+    assert!(!tools[0].synchronous);
+    assert_eq!(tools[0].timeout_seconds, None);
+    assert_eq!(tools[0].restrictions, Restrictions::default());
+    assert_eq!(tools[0].annotations, Annotations::default());
 }
 
 /// Proves: T9.
@@ -55,16 +55,16 @@ fn a_disabled_tool_offers_only_what_a_deeper_level_enables_again() {
         ]
     });
     let catalog = load_texts(&[("t.json", tool.to_string())]);
-    let tool = &catalog.tools[0];
+    let tool = &catalog.files[0];
     assert_eq!(tool.disabled, ["t_off"]);
-    let listed: Vec<_> = tool.leaves.iter().map(|leaf| leaf.name.as_str()).collect();
+    let listed: Vec<_> = tool.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(listed, ["t_on"]);
 }
 
 /// Proves: T14.
 #[test]
 fn timeouts_and_narrowing_are_inherited_field_by_field() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "timeout_seconds": 600, "network": false, "writes": false,
         "limits": { "memory_mb": 512, "processes": 10 },
@@ -74,11 +74,11 @@ fn timeouts_and_narrowing_are_inherited_field_by_field() {
               "limits": { "processes": 3, "output_mb": 1 } }
         ]
     }));
-    let inherits = leaf(&leaves, "t_inherits");
+    let inherits = tool(&tools, "t_inherits");
     assert_eq!(inherits.timeout_seconds, Some(600));
     assert_eq!(
-        inherits.narrowing,
-        Narrowing {
+        inherits.restrictions,
+        Restrictions {
             no_network: true,
             no_writes: true,
             memory_mb: Some(512),
@@ -86,11 +86,11 @@ fn timeouts_and_narrowing_are_inherited_field_by_field() {
             output_mb: None,
         }
     );
-    let overrides = leaf(&leaves, "t_overrides");
+    let overrides = tool(&tools, "t_overrides");
     assert_eq!(overrides.timeout_seconds, Some(5));
     assert_eq!(
-        overrides.narrowing,
-        Narrowing {
+        overrides.restrictions,
+        Restrictions {
             no_network: false,
             no_writes: true,
             memory_mb: Some(512),
@@ -103,11 +103,11 @@ fn timeouts_and_narrowing_are_inherited_field_by_field() {
 /// Proves: T14.
 #[test]
 fn variables_are_merged_and_the_deeper_value_wins() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "env": { "A": "1", "B": "1" },
         "subcommand": [{ "name": "s", "description": "S.", "env": { "B": "2", "C": "2" } }]
     }));
-    let env: Vec<_> = leaves[0]
+    let env: Vec<_> = tools[0]
         .env
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -118,7 +118,7 @@ fn variables_are_merged_and_the_deeper_value_wins() {
 /// Proves: T14.
 #[test]
 fn availability_and_conditions_are_inherited_whole() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "cargo", "description": "C.", "command": "cargo",
         "availability_check": "which cargo", "install_instructions": "Install Rust.",
         "only_if": ["Cargo.toml"],
@@ -130,14 +130,14 @@ fn availability_and_conditions_are_inherited_whole() {
               "install_instructions": "cargo install cargo-nextest", "only_if": ["a", "b"] }
         ]
     }));
-    let build = leaf(&leaves, "cargo_build");
+    let build = tool(&tools, "cargo_build");
     assert_eq!(
         build.availability,
         Some(AvailabilityCheck::OnPath("cargo".into()))
     );
     assert_eq!(build.install_instructions.as_deref(), Some("Install Rust."));
     assert_eq!(build.only_if, ["Cargo.toml"]);
-    let nextest = leaf(&leaves, "cargo_nextest");
+    let nextest = tool(&tools, "cargo_nextest");
     assert_eq!(
         nextest.availability,
         Some(AvailabilityCheck::Command {
@@ -160,7 +160,7 @@ fn an_availability_line_is_split_as_a_shell_would() {
         let tool = json!({
             "name": "t", "description": "T.", "command": "t", "availability_check": line
         });
-        leaves_of(&tool)[0].availability.clone().unwrap()
+        tools_of(&tool)[0].availability.clone().unwrap()
     };
     assert_eq!(
         check("command -v 'my tool'"),
@@ -179,14 +179,14 @@ fn an_availability_line_is_split_as_a_shell_would() {
 /// Proves: T14.
 #[test]
 fn annotations_are_inherited_one_by_one() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t",
         "annotations": { "read_only": true, "open_world": false },
         "subcommand": [{ "name": "s", "description": "S.",
                          "annotations": { "read_only": false, "destructive": true } }]
     }));
     assert_eq!(
-        leaves[0].annotations,
+        tools[0].annotations,
         Annotations {
             read_only: Some(false),
             destructive: Some(true),

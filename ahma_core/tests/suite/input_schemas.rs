@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::leaves_of;
+use crate::tools_of;
 
 fn demo() -> Value {
-    let leaf = leaves_of(&json!({
+    let tool = tools_of(&json!({
         "name": "demo", "description": "D.", "command": "demo",
         "options": [
             { "name": "level", "type": "integer", "minimum": 1, "maximum": 9, "default": 6,
@@ -22,7 +22,7 @@ fn demo() -> Value {
         ]
     }))
     .remove(0);
-    Value::Object(std::sync::Arc::unwrap_or_clone(leaf.input_schema))
+    Value::Object(std::sync::Arc::unwrap_or_clone(tool.input_schema))
 }
 
 /// Proves: T16.

@@ -22,8 +22,8 @@ fn json_files_of_the_directory_itself_are_read_in_sorted_order() {
     workspace.write(".hidden.json", "no tool either");
     let catalog = load(read_directory(workspace.path(), Selection::Every).unwrap());
     let names: Vec<&str> = catalog
-        .leaves()
-        .map(|(_, leaf)| leaf.name.as_str())
+        .tools()
+        .map(|(_, tool)| tool.name.as_str())
         .collect();
     assert_eq!(names, ["a", "b", "c"]);
     assert!(catalog.rejected.is_empty());
@@ -34,8 +34,8 @@ fn json_files_of_the_directory_itself_are_read_in_sorted_order() {
 fn a_bad_file_is_rejected_alone() {
     let catalog = load_texts(&[("a", tool("a")), ("b", "{".to_owned()), ("c", tool("c"))]);
     let names: Vec<&str> = catalog
-        .leaves()
-        .map(|(_, leaf)| leaf.name.as_str())
+        .tools()
+        .map(|(_, tool)| tool.name.as_str())
         .collect();
     assert_eq!(names, ["a", "c"]);
     assert_eq!(catalog.rejected.len(), 1);
@@ -47,7 +47,7 @@ fn a_disabled_leaf_takes_no_name() {
     let disabled = tool("git").replacen('{', r#"{ "enabled": false,"#, 1);
     let catalog = load_texts(&[("a", disabled), ("b", tool("git"))]);
     assert!(catalog.rejected.is_empty(), "{:#?}", catalog.rejected);
-    assert_eq!(catalog.leaves().count(), 1);
+    assert_eq!(catalog.tools().count(), 1);
 }
 
 #[test]

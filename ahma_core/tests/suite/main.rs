@@ -27,11 +27,11 @@ mod isolation;
 mod list_tools;
 mod loading;
 #[cfg(feature = "server")]
-mod narrowing;
-#[cfg(feature = "server")]
 mod operations;
 #[cfg(feature = "server")]
 mod outputs;
+#[cfg(feature = "server")]
+mod restrictions;
 #[cfg(feature = "server")]
 mod retention;
 mod robustness;
@@ -43,7 +43,7 @@ mod sequences;
 mod stdio_server;
 
 use ahma_core::config::files::SourceFile;
-use ahma_core::config::{Catalog, LeafSpec, load};
+use ahma_core::config::{Catalog, ToolSpec, load};
 use serde_json::Value;
 
 /// Loads files given as name and text.
@@ -55,8 +55,8 @@ fn load_texts(files: &[(&str, String)]) -> Catalog {
     load(sources.collect())
 }
 
-/// The leaves of one tool file that must be accepted.
-fn leaves_of(tool: &Value) -> Vec<LeafSpec> {
+/// The tools of one tool file that must be accepted.
+fn tools_of(tool: &Value) -> Vec<ToolSpec> {
     let catalog = load_texts(&[("tool.json", tool.to_string())]);
     let faults: Vec<_> = catalog
         .rejected
@@ -65,17 +65,17 @@ fn leaves_of(tool: &Value) -> Vec<LeafSpec> {
         .collect();
     assert!(faults.is_empty(), "{faults:#?}");
     catalog
-        .tools
+        .files
         .into_iter()
-        .flat_map(|tool| tool.leaves)
+        .flat_map(|file| file.tools)
         .map(std::sync::Arc::unwrap_or_clone)
         .collect()
 }
 
-/// The leaf of that name.
-fn leaf(leaves: &[LeafSpec], name: &str) -> LeafSpec {
-    let found = leaves.iter().find(|leaf| leaf.name == name);
-    let names: Vec<_> = leaves.iter().map(|leaf| &leaf.name).collect();
+/// The tool of that name.
+fn tool(tools: &[ToolSpec], name: &str) -> ToolSpec {
+    let found = tools.iter().find(|tool| tool.name == name);
+    let names: Vec<_> = tools.iter().map(|tool| &tool.name).collect();
     found
         .unwrap_or_else(|| panic!("no {name} among {names:?}"))
         .clone()

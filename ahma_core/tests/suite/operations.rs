@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use ahma_core::config::Narrowing;
+use ahma_core::config::Restrictions;
 use ahma_core::executor::CommandPlan;
-use ahma_core::executor::command_line::Word;
+use ahma_core::executor::command_line::Arg;
 use ahma_core::operation::OperationState;
 use ahma_core::output::PageRequest;
 use ahma_sandbox::Input;
@@ -33,12 +33,12 @@ async fn a_command_completes_with_its_output_and_record() {
 #[tokio::test]
 async fn a_command_fails_with_its_exit_code_or_signal() {
     let bench = Bench::new(4);
-    let failed = bench.run("exit 3").await.ending().unwrap();
+    let failed = bench.run("exit 3").await.completion().unwrap();
     assert_eq!(
         (failed.state, failed.exit_code),
         (OperationState::Failed, Some(3))
     );
-    let killed = bench.run("kill -9 $$").await.ending().unwrap();
+    let killed = bench.run("kill -9 $$").await.completion().unwrap();
     assert_eq!(
         (killed.state, killed.signal),
         (OperationState::Failed, Some(9))
@@ -55,15 +55,15 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
         deadline: Duration::from_secs(5),
-        narrowing: Narrowing::default(),
+        restrictions: Restrictions::default(),
     };
     let operation = bench.executor.start(plan.clone(), &"test".into()).unwrap();
-    let ending = patiently(operation.ended()).await;
+    let completion = patiently(operation.ended()).await;
     assert_eq!(
-        (ending.state, ending.exit_code),
+        (completion.state, completion.exit_code),
         (OperationState::Failed, None)
     );
-    let explanation = ending.explanation.unwrap();
+    let explanation = completion.explanation.unwrap();
     assert!(
         explanation.contains("the program cannot be executed"),
         "{explanation}"
@@ -95,9 +95,9 @@ async fn cancelling_ends_the_whole_tree_before_it_answers() {
     .await;
     operation.cancel("the user said so");
     operation.cancel("twice");
-    let ending = patiently(operation.ended()).await;
-    assert_eq!(ending.state, OperationState::Cancelled);
-    assert_eq!(ending.explanation.as_deref(), Some("the user said so"));
+    let completion = patiently(operation.ended()).await;
+    assert_eq!(completion.state, OperationState::Cancelled);
+    assert_eq!(completion.explanation.as_deref(), Some("the user said so"));
     assert_eq!(marked(&mark), 0);
 }
 
@@ -118,10 +118,10 @@ async fn a_command_that_ignores_the_polite_signal_is_killed() {
 async fn the_deadline_ends_a_command_and_keeps_its_output() {
     let bench = Bench::new(4);
     let operation = bench.start("echo before; sleep 60; echo after", 0.3);
-    let ending = patiently(operation.ended()).await;
-    assert_eq!(ending.state, OperationState::TimedOut);
+    let completion = patiently(operation.ended()).await;
+    assert_eq!(completion.state, OperationState::TimedOut);
     assert_eq!(
-        ending.explanation.as_deref(),
+        completion.explanation.as_deref(),
         Some("stopped after 0.3 seconds")
     );
     assert!(
@@ -183,7 +183,12 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
     let bench = Bench::new(4);
     let running = bench.start("touch up; sleep 60", 60.0);
     until_exists(&bench, "up").await;
-    let pid = bench.hosts.host(&Narrowing::default()).await.unwrap().pid();
+    let pid = bench
+        .hosts
+        .host(&Restrictions::default())
+        .await
+        .unwrap()
+        .pid();
     assert!(
         std::process::Command::new("kill")
             .args(["-9", &pid.to_string()])
@@ -200,7 +205,12 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
 async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
     let bench = Bench::new(4);
     assert_eq!(text(&*bench.run("echo first").await), "first\n");
-    let around = bench.hosts.host(&Narrowing::default()).await.unwrap().pid();
+    let around = bench
+        .hosts
+        .host(&Restrictions::default())
+        .await
+        .unwrap()
+        .pid();
     let kill = |signal: &str, pid: &str| {
         let mut kill = std::process::Command::new("kill");
         assert!(kill.args([signal, pid]).status().unwrap().success());
@@ -215,9 +225,9 @@ async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
     })
     .await;
     kill("-9", &around.to_string());
-    let ending = patiently(operation.ended()).await;
+    let completion = patiently(operation.ended()).await;
     assert_eq!(
-        (ending.state, text(&operation)),
+        (completion.state, text(&operation)),
         (OperationState::Completed, "second\n".to_owned())
     );
 }
@@ -234,8 +244,8 @@ fn an_operation_nobody_looks_after_any_more_has_ended() {
         running
     });
     drop(outer);
-    let ending = runtime().block_on(patiently(abandoned.ended()));
-    assert_eq!(ending.state, OperationState::Lost);
+    let completion = runtime().block_on(patiently(abandoned.ended()));
+    assert_eq!(completion.state, OperationState::Lost);
 }
 
 /// Proves: O13.
@@ -292,7 +302,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
             "-c".into(),
             "printf '%s ' \"$1\"; stat -c %a \"${1#--file=}\"; cat \"${1#--file=}\"".into(),
             "sh".into(),
-            Word::File {
+            Arg::File {
                 prefix: "--file=".to_owned(),
                 content: content.clone(),
             },
@@ -301,7 +311,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         working_directory: directory.to_owned(),
         input: Input::Nothing,
         deadline: Duration::from_secs(30),
-        narrowing: Narrowing::default(),
+        restrictions: Restrictions::default(),
     };
     let operation = bench
         .executor

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::operation::{
-    Ending, NewOperation, NotTaken, Operation, OperationState, OperationStore, Retention,
+    AdmissionError, Completion, NewOperation, Operation, OperationState, OperationStore, Retention,
 };
 use ahma_core::output::SpoolPlace;
 
@@ -30,7 +30,7 @@ fn begin(store: &OperationStore, tool: &str) -> Arc<Operation> {
 }
 
 fn end(store: &OperationStore, operation: &Operation) {
-    store.end(operation, Ending::of(OperationState::Completed, None));
+    store.end(operation, Completion::of(OperationState::Completed, None));
 }
 
 #[tokio::test]
@@ -41,12 +41,12 @@ async fn an_operation_goes_from_queued_to_its_end_and_stays_there() {
     store.running(&operation);
     assert_eq!(operation.state(), OperationState::Running);
     end(&store, &operation);
-    store.end(&operation, Ending::of(OperationState::Failed, None));
+    store.end(&operation, Completion::of(OperationState::Failed, None));
     store.running(&operation);
     assert_eq!(
         operation.state(),
         OperationState::Completed,
-        "the first ending counts"
+        "the first completion counts"
     );
     assert_eq!(operation.ended().await.state, OperationState::Completed);
     assert_eq!(operation.record().state, OperationState::Completed);
@@ -79,7 +79,10 @@ async fn only_so_many_unfinished_operations_are_taken() {
         working_directory: "/".into(),
         output_limit: None,
     };
-    assert_eq!(store.begin(new.clone()).unwrap_err(), NotTaken::Full(3));
+    assert_eq!(
+        store.begin(new.clone()).unwrap_err(),
+        AdmissionError::Full(3)
+    );
     end(&store, &taken[1]);
     assert!(store.begin(new).is_ok());
 }

@@ -17,7 +17,7 @@ fn load_bytes(bytes: Vec<u8>) -> Catalog {
 /// Either one tool, or one rejected file with a place in the text for every fault.
 fn assert_judged(bytes: &[u8]) {
     let catalog = load_bytes(bytes.to_vec());
-    assert_eq!(catalog.tools.len() + catalog.rejected.len(), 1);
+    assert_eq!(catalog.files.len() + catalog.rejected.len(), 1);
     for file in &catalog.rejected {
         assert!(!file.faults.is_empty());
         for fault in &file.faults {
@@ -61,7 +61,7 @@ fn documents() -> impl Strategy<Value = Value> {
         Just("fixed_args"),
         Just("a~/b"),
     ];
-    let leaf = prop_oneof![
+    let tool = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
@@ -76,7 +76,7 @@ fn documents() -> impl Strategy<Value = Value> {
         ]
         .prop_map(Value::from),
     ];
-    leaf.prop_recursive(6, 64, 8, move |inner| {
+    tool.prop_recursive(6, 64, 8, move |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
             vec((word.clone(), inner), 0..8).prop_map(|members| {
@@ -148,11 +148,11 @@ proptest! {
             SourceFile { path: format!("{number}.json").into(), content: Ok(tool.to_string().into_bytes()) }
         });
         let catalog = load(sources.collect());
-        prop_assert_eq!(catalog.tools.len() + catalog.rejected.len(), files.len());
+        prop_assert_eq!(catalog.files.len() + catalog.rejected.len(), files.len());
         // What is left can be called: every step leads to a tool that is there.
-        let names: Vec<&str> = catalog.leaves().map(|(_, leaf)| leaf.name.as_str()).collect();
-        for (_, leaf) in catalog.leaves() {
-            if let Action::Sequence(sequence) = &leaf.action {
+        let names: Vec<&str> = catalog.tools().map(|(_, tool)| tool.name.as_str()).collect();
+        for (_, tool) in catalog.tools() {
+            if let Action::Sequence(sequence) = &tool.action {
                 for step in &sequence.steps {
                     prop_assert!(names.contains(&step.target.as_str()), "{}", step.target);
                 }

@@ -1,4 +1,4 @@
-//! The published schema and the loader judge alike: what the loader accepts the schema accepts, and
+//! The published schema and the loader probe alike: what the loader accepts the schema accepts, and
 //! what it rejects the schema rejects, but for the rules listed here. They are beyond a schema, or
 //! would need conditional schemas, whose messages in an editor help nobody.
 
@@ -101,7 +101,7 @@ const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
         "names built from several levels, and names taken",
         &[
             "built-in-name",
-            "duplicate-leaf-in-one-file",
+            "duplicate-tool-in-one-file",
             "full-name-of-70-characters",
             "option-named-like-a-meta-parameter",
         ],
@@ -110,7 +110,7 @@ const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
         "steps refer to other tools",
         &[
             "cycle-of-one",
-            "step-to-a-disabled-leaf",
+            "step-to-a-disabled-tool",
             "step-to-nowhere",
             "step-with-an-unknown-argument",
             "step-without-a-required-argument",
@@ -130,7 +130,7 @@ fn loader_accepts(path: PathBuf) -> bool {
     load(vec![read_file(path)]).rejected.is_empty()
 }
 
-/// `None` when the text is no JSON: then there is nothing a schema could judge.
+/// `None` when the text is no JSON: then there is nothing a schema could probe.
 fn schema_accepts(validator: &Validator, path: &PathBuf) -> Option<bool> {
     let document: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).ok()?;
     Some(validator.is_valid(&document))

@@ -13,7 +13,7 @@ async fn a_scope_that_is_deleted_and_made_again_works_again() {
     let bench = Bench::new(4);
     assert_eq!(text(&*bench.run("echo 1 > f; cat f").await), "1\n");
     fs::remove_dir_all(&bench.scope).unwrap();
-    let refused = bench.run("echo ran").await.ending().unwrap();
+    let refused = bench.run("echo ran").await.completion().unwrap();
     assert_eq!(refused.state, OperationState::Failed);
     let why = refused.explanation.unwrap();
     assert!(
@@ -39,9 +39,9 @@ async fn what_runs_in_a_scope_that_is_replaced_goes_on_there() {
     fs::create_dir(&bench.scope).unwrap();
     assert_eq!(text(&*bench.run("ls").await), "");
     fs::write(old.join("go"), "").unwrap();
-    let ending = patiently(running.ended()).await;
+    let completion = patiently(running.ended()).await;
     assert_eq!(
-        (ending.state, text(&running)),
+        (completion.state, text(&running)),
         (OperationState::Completed, "done\n".to_owned())
     );
 }
@@ -57,7 +57,7 @@ async fn a_scope_that_became_a_link_is_not_followed() {
     fs::remove_dir_all(&bench.scope).unwrap();
     symlink(&elsewhere, &bench.scope).unwrap();
     let operation = bench.run("cat secret").await;
-    let ending = operation.ending().unwrap();
+    let completion = operation.completion().unwrap();
     assert_eq!(text(&operation), "");
-    assert!(ending.explanation.unwrap().contains("it leads to"));
+    assert!(completion.explanation.unwrap().contains("it leads to"));
 }

@@ -1,19 +1,19 @@
 //! Steps of sequences: targets, defaults, and what is checked across files.
 
-use ahma_core::config::{Action, LeafSpec, Sequence};
+use ahma_core::config::{Action, Sequence, ToolSpec};
 use serde_json::json;
 
-use crate::{leaf, leaves_of, load_texts};
+use crate::{load_texts, tool, tools_of};
 
-fn sequence(leaf: &LeafSpec) -> &Sequence {
-    match &leaf.action {
+fn sequence(tool: &ToolSpec) -> &Sequence {
+    match &tool.action {
         Action::Sequence(sequence) => sequence,
-        Action::Run(_) => panic!("{} is no sequence", leaf.name),
+        Action::Run(_) => panic!("{} is no sequence", tool.name),
     }
 }
 
-fn targets(leaf: &LeafSpec) -> Vec<&str> {
-    sequence(leaf)
+fn targets(tool: &ToolSpec) -> Vec<&str> {
+    sequence(tool)
         .steps
         .iter()
         .map(|step| step.target.as_str())
@@ -23,7 +23,7 @@ fn targets(leaf: &LeafSpec) -> Vec<&str> {
 /// Proves: T19, T20.
 #[test]
 fn steps_of_a_subcommand_default_to_the_enclosing_tool() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "cargo", "description": "C.", "command": "cargo", "step_delay_ms": 500,
         "subcommand": [
             { "name": "fmt", "description": "F." },
@@ -38,7 +38,7 @@ fn steps_of_a_subcommand_default_to_the_enclosing_tool() {
             ]}
         ]
     }));
-    let all = leaf(&leaves, "cargo_check-all");
+    let all = tool(&tools, "cargo_check-all");
     assert_eq!(
         targets(&all),
         ["cargo_fmt", "cargo_doc_open", "cargo", "sandboxed_shell"]
@@ -67,7 +67,7 @@ fn a_top_level_sequence_calls_tools_of_other_files() {
         ("git.json", git.to_string()),
     ]);
     assert!(catalog.rejected.is_empty(), "{:#?}", catalog.rejected);
-    let flow = &catalog.tools[0].leaves[0];
+    let flow = &catalog.files[0].tools[0];
     assert_eq!(targets(flow), ["git_add", "git_add"]);
     let steps = &sequence(flow).steps;
     assert_eq!(steps[0].description.as_deref(), Some("Stage"));
@@ -99,11 +99,11 @@ fn a_sequence_may_call_sequences_as_long_as_none_calls_back() {
 
 #[test]
 fn a_sequence_takes_only_the_meta_parameters() {
-    let leaves = leaves_of(&json!({
+    let tools = tools_of(&json!({
         "name": "flow", "description": "F.", "command": "sequence",
         "sequence": [{ "tool": "status" }]
     }));
-    let properties = leaves[0].input_schema["properties"].as_object().unwrap();
+    let properties = tools[0].input_schema["properties"].as_object().unwrap();
     let names: Vec<&String> = properties.keys().collect();
     assert_eq!(
         names,

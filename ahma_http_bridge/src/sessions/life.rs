@@ -8,19 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 /// The life of a session, from the view of what runs for it.
 #[derive(Debug, Clone)]
-pub struct SessionLife {
+pub struct SessionHandle {
     id: SessionId,
     over: CancellationToken,
-    leases: Arc<AtomicUsize>,
+    guards: Arc<AtomicUsize>,
     is_locked: Arc<AtomicBool>,
 }
 
-impl SessionLife {
+impl SessionHandle {
     pub(super) fn new(id: SessionId) -> Self {
-        SessionLife {
+        SessionHandle {
             id,
             over: CancellationToken::new(),
-            leases: Arc::default(),
+            guards: Arc::default(),
             is_locked: Arc::default(),
         }
     }
@@ -31,7 +31,7 @@ impl SessionLife {
     }
 
     /// Cancelled when the session is over.
-    pub fn over(&self) -> &CancellationToken {
+    pub fn closed(&self) -> &CancellationToken {
         &self.over
     }
 
@@ -45,21 +45,21 @@ impl SessionLife {
     }
 
     /// The session does not end for want of use before this is dropped.
-    pub fn lease(&self) -> SessionLease {
-        self.leases.fetch_add(1, Ordering::Relaxed);
-        SessionLease(Arc::clone(&self.leases))
+    pub fn guard(&self) -> SessionGuard {
+        self.guards.fetch_add(1, Ordering::Relaxed);
+        SessionGuard(Arc::clone(&self.guards))
     }
 
-    pub(super) fn is_leased(&self) -> bool {
-        self.leases.load(Ordering::Relaxed) > 0
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guards.load(Ordering::Relaxed) > 0
     }
 }
 
 /// Keeps a session open.
 #[derive(Debug)]
-pub struct SessionLease(Arc<AtomicUsize>);
+pub struct SessionGuard(Arc<AtomicUsize>);
 
-impl Drop for SessionLease {
+impl Drop for SessionGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
-pub use self::life::{SessionLease, SessionLife};
+pub use self::life::{SessionGuard, SessionHandle};
 use self::outbox::Messages;
 pub(crate) use self::session::Session;
 pub(crate) use self::transport::SessionTransport;
@@ -28,14 +28,14 @@ use crate::config::Limits;
 use crate::handshake::ServeSession;
 
 /// Sessions are not looked at more often than this to see whether they are still used.
-const SHORTEST_LOOK: Duration = Duration::from_millis(20);
+const MIN_LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The head of an answer does not wait longer than this for its content.
 const SOON: Duration = Duration::from_millis(100);
 
 /// How long a client whose session was ended for what it did is told so, and how many are remembered.
 const BANNED_FOR: Duration = Duration::from_secs(300);
-const MOST_BANNED: usize = 1000;
+const MAX_BANNED: usize = 1000;
 
 /// Why a session cannot do what was asked.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -106,9 +106,9 @@ impl Sessions {
     }
 
     /// Ends the streams of news of all: the server stops.
-    pub(crate) fn end_news(&self) {
+    pub(crate) fn close_notifications(&self) {
         for session in self.open().values() {
-            session.end_news();
+            session.close_notifications();
         }
     }
 
@@ -149,7 +149,7 @@ impl Sessions {
         self.remove(id);
         let mut banned = self.banned();
         banned.push_back((id.into(), Instant::now()));
-        if banned.len() > MOST_BANNED {
+        if banned.len() > MAX_BANNED {
             banned.pop_front();
         }
     }
@@ -195,7 +195,7 @@ pub(crate) async fn end_unused(sessions: Arc<Sessions>) {
     loop {
         let now = Instant::now();
         let next = sessions.end_those_unused(now).unwrap_or(now + far);
-        let mut next = next.max(now + SHORTEST_LOOK);
+        let mut next = next.max(now + MIN_LOOK_INTERVAL);
         loop {
             tokio::select! {
                 () = sleep_until(next) => break,
@@ -277,7 +277,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionFault> {
-        Ok(self.known(id)?.news())
+        Ok(self.known(id)?.notifications())
     }
 
     async fn resume(

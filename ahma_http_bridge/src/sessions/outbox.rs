@@ -17,9 +17,9 @@ use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::Value;
 
 /// News that wait for a reader; of more, the oldest are dropped.
-const MOST_NEWS: usize = 64;
+const MAX_NOTIFICATIONS: usize = 64;
 /// The same in letters; the newest is kept whatever it has.
-const MOST_LETTERS: usize = 512 * 1024;
+const MAX_NOTIFICATION_BYTES: usize = 512 * 1024;
 /// Messages that were handed out and can be asked for again, by a client whose connection broke.
 const REMEMBERED: usize = 16;
 /// When a client whose stream ended should come back.
@@ -69,17 +69,18 @@ impl State {
         let remembered = self.messages.iter().take_while(old).count();
         self.messages.drain(..remembered.saturating_sub(REMEMBERED));
         let remembered = remembered.min(REMEMBERED);
-        if self.messages.len() - remembered > MOST_NEWS {
+        if self.messages.len() - remembered > MAX_NOTIFICATIONS {
             let mut news = self.messages.iter();
-            let oldest = news.position(|(index, message)| *index >= handed_out && is_news(message));
+            let oldest =
+                news.position(|(index, message)| *index >= handed_out && is_notification(message));
             if let Some(oldest) = oldest {
                 self.messages.remove(oldest);
             }
         }
         let mut letters = self.letters();
-        while letters > MOST_LETTERS {
+        while letters > MAX_NOTIFICATION_BYTES {
             let mut all = self.messages.iter().rev().skip(1).rev();
-            let Some(oldest) = all.position(|(_, message)| is_news(message)) else {
+            let Some(oldest) = all.position(|(_, message)| is_notification(message)) else {
                 break;
             };
             let gone = self.messages.remove(oldest);
@@ -113,7 +114,7 @@ fn letters(value: &Value) -> usize {
     }
 }
 
-fn is_news(message: &ServerJsonRpcMessage) -> bool {
+fn is_notification(message: &ServerJsonRpcMessage) -> bool {
     matches!(message, ServerJsonRpcMessage::Notification(_))
 }
 

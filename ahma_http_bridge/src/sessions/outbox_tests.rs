@@ -5,9 +5,9 @@ use rmcp::model::{CustomNotification, EmptyResult, RequestId, ServerResult};
 
 use super::*;
 
-fn news(text: &str) -> ServerJsonRpcMessage {
-    let notification = CustomNotification::new(text, None);
-    ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
+fn notification(text: &str) -> ServerJsonRpcMessage {
+    let custom = CustomNotification::new(text, None);
+    ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(custom))
 }
 
 fn answer(id: i64) -> ServerJsonRpcMessage {
@@ -38,11 +38,11 @@ fn ready(messages: &mut Messages) -> (Vec<String>, bool) {
 #[test]
 fn a_message_is_handed_out_once_and_to_the_newest_reader() {
     let outbox = Arc::new(Outbox::new(1));
-    outbox.put(news("a"));
+    outbox.put(notification("a"));
     let mut one = outbox.read(false);
     assert_eq!(ready(&mut one).0, ["a"]);
     let mut two = outbox.read(false);
-    outbox.put(news("b"));
+    outbox.put(notification("b"));
     assert_eq!(
         ready(&mut one),
         (vec![], false),
@@ -50,7 +50,7 @@ fn a_message_is_handed_out_once_and_to_the_newest_reader() {
     );
     assert_eq!(ready(&mut two).0, ["b"], "and `a` is not repeated");
     drop(two);
-    outbox.put(news("c"));
+    outbox.put(notification("c"));
     assert_eq!(ready(&mut one).0, ["c"], "which is then the newest again");
 }
 
@@ -58,7 +58,7 @@ fn a_message_is_handed_out_once_and_to_the_newest_reader() {
 fn a_broken_stream_goes_on_where_it_was() {
     let outbox = Arc::new(Outbox::new(3));
     for text in ["a", "b", "c"] {
-        outbox.put(news(text));
+        outbox.put(notification(text));
     }
     drop(outbox.read(false).next().now_or_never());
     let (stream, after) = parse_event_id("3-0").unwrap();
@@ -83,7 +83,7 @@ fn a_broken_stream_goes_on_where_it_was() {
 fn a_client_can_be_told_where_to_come_back_to_before_anything_is_sent() {
     let outbox = Arc::new(Outbox::new(7));
     assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-"]);
-    outbox.put(news("a"));
+    outbox.put(notification("a"));
     assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-", "a"]);
     assert_eq!(ready(&mut outbox.read(true)).0, ["begin 7-0"]);
 }
@@ -94,12 +94,12 @@ fn what_nobody_reads_is_bounded_and_the_answer_is_kept() {
     let outbox = Arc::new(Outbox::new(1));
     outbox.put(answer(5));
     for number in 0..1000 {
-        outbox.put(news(&number.to_string()));
+        outbox.put(notification(&number.to_string()));
     }
     outbox.finish();
     let (found, has_ended) = ready(&mut outbox.read(false));
     assert_eq!(found.first().map(String::as_str), Some("answer Number(5)"));
-    assert_eq!(found.len(), MOST_NEWS, "{found:?}");
+    assert_eq!(found.len(), MAX_NOTIFICATIONS, "{found:?}");
     assert_eq!(found.last().map(String::as_str), Some("999"));
     assert!(has_ended);
     assert!(outbox.is_done());
@@ -126,12 +126,12 @@ fn long_news_that_nobody_reads_are_bounded_in_letters() {
     let outbox = Arc::new(Outbox::new(1));
     outbox.put(answer(5));
     for number in 0..40 {
-        let params = serde_json::json!({ "text": "x".repeat(MOST_LETTERS / 10) });
+        let params = serde_json::json!({ "text": "x".repeat(MAX_NOTIFICATION_BYTES / 10) });
         let long = CustomNotification::new(number.to_string(), Some(params));
         let long = ServerNotification::CustomNotification(long);
         outbox.put(ServerJsonRpcMessage::notification(long));
     }
-    assert!(outbox.state().letters() <= MOST_LETTERS);
+    assert!(outbox.state().letters() <= MAX_NOTIFICATION_BYTES);
     let (found, _) = ready(&mut outbox.read(false));
     assert_eq!(found.len(), 11, "{found:?}");
     assert_eq!(found.first().map(String::as_str), Some("answer Number(5)"));
@@ -143,7 +143,7 @@ fn what_was_handed_out_is_remembered_for_a_while_only() {
     let outbox = Arc::new(Outbox::new(1));
     let mut reader = outbox.read(false);
     for number in 0..1000 {
-        outbox.put(news(&number.to_string()));
+        outbox.put(notification(&number.to_string()));
         assert_eq!(ready(&mut reader).0, [number.to_string()]);
     }
     assert_eq!(outbox.state().messages.len(), REMEMBERED);

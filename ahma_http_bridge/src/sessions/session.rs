@@ -17,7 +17,7 @@ use rmcp::transport::streamable_http_server::session::SessionId;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::life::SessionLife;
+use super::life::SessionHandle;
 use super::outbox::{Messages, Outbox, parse_event_id};
 use crate::admission::Rate;
 use crate::messages::{cancelling, cancels};
@@ -26,14 +26,14 @@ use crate::negotiation::OneDocument;
 /// Messages that the handler has not looked at yet.
 pub(super) const INBOX: usize = 64;
 /// Answers that nobody has read to the end and that can be fetched again; of more, the oldest are dropped.
-const MOST_UNREAD: usize = 16;
+const MAX_UNREAD: usize = 16;
 /// Answers that were sent, and can be fetched again by a client whose connection broke before they came.
-const MOST_DONE: usize = 4;
+const MAX_DONE: usize = 4;
 /// Tokens of progress that were given another name.
-const MOST_RENAMED: usize = 2000;
+const MAX_RENAMED: usize = 2000;
 
 pub(crate) struct Session {
-    pub(crate) life: SessionLife,
+    pub(crate) life: SessionHandle,
     /// In boxes: a channel has room for many messages, and a message is large even when it says little.
     inbox: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     routes: Mutex<Routes>,
@@ -96,7 +96,7 @@ impl Session {
     ) -> (Self, mpsc::Receiver<Box<ClientJsonRpcMessage>>) {
         let (inbox, messages) = mpsc::channel(INBOX);
         let session = Session {
-            life: SessionLife::new(id),
+            life: SessionHandle::new(id),
             inbox,
             rate,
             routes: Mutex::new(Routes {
@@ -198,7 +198,7 @@ impl Session {
                 }
             }
             ServerJsonRpcMessage::Notification(it) => {
-                let outbox = routes.for_news(&mut it.notification);
+                let outbox = routes.route_notification(&mut it.notification);
                 outbox.put(message);
             }
             ServerJsonRpcMessage::Request(request) => {
@@ -215,7 +215,7 @@ impl Session {
     }
 
     /// What belongs to no request.
-    pub(super) fn news(&self) -> Messages {
+    pub(super) fn notifications(&self) -> Messages {
         let routes = self.routes();
         routes.common.read(routes.is_primed)
     }
@@ -244,7 +244,7 @@ impl Session {
     /// request is in work, or something runs for it.
     pub(super) fn idle_since(&self) -> Option<(Instant, bool)> {
         let routes = self.routes();
-        let is_used = self.life.is_leased()
+        let is_used = self.life.is_guarded()
             || routes.common.is_read()
             || (routes.is_ready && !routes.in_work.is_empty())
             || routes.unread.iter().any(|outbox| outbox.is_read());
@@ -252,13 +252,13 @@ impl Session {
     }
 
     /// Ends the stream of news, so that its connection can close.
-    pub(super) fn end_news(&self) {
+    pub(super) fn close_notifications(&self) {
         self.routes().common.finish();
     }
 
     /// Ends it: what runs for it is told, and whoever waits for an answer gets an error.
     pub(super) fn end(&self) {
-        self.life.over().cancel();
+        self.life.closed().cancel();
         let mut routes = self.routes();
         routes.common.finish();
         let unanswered: Vec<i64> = routes.in_work.keys().copied().collect();
@@ -298,7 +298,7 @@ impl Routes {
             let name = format!("ahma-{}-{}", self.name, self.last_id);
             let inner = ProgressToken(NumberOrString::String(name.into()));
             self.renamed.push_back((inner.clone(), outer));
-            if self.renamed.len() > MOST_RENAMED {
+            if self.renamed.len() > MAX_RENAMED {
                 self.renamed.pop_front();
             }
             inner
@@ -348,19 +348,19 @@ impl Routes {
         self.unread.push_back(outbox);
         // Oldest first. One that is being read is held by its reader.
         let done = self.unread.iter().filter(|it| it.is_done()).count();
-        let mut too_many = done.saturating_sub(MOST_DONE);
+        let mut too_many = done.saturating_sub(MAX_DONE);
         self.unread.retain(|outbox| {
             let goes = too_many > 0 && outbox.is_done();
             too_many -= usize::from(goes);
             !goes
         });
-        if self.unread.len() > MOST_UNREAD {
+        if self.unread.len() > MAX_UNREAD {
             self.unread.pop_front();
         }
     }
 
     /// Where news go, with the token that the client knows.
-    fn for_news(&mut self, notification: &mut ServerNotification) -> Arc<Outbox> {
+    fn route_notification(&mut self, notification: &mut ServerNotification) -> Arc<Outbox> {
         let renamed = |token: &ProgressToken| {
             let mut known = self.renamed.iter();
             let found = known.find(|(inner, _)| inner == token);

@@ -8,7 +8,7 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::life::SessionLife;
+use super::life::SessionHandle;
 use super::session::Session;
 
 pub(crate) struct SessionTransport {
@@ -24,7 +24,7 @@ impl SessionTransport {
         SessionTransport { session, messages }
     }
 
-    pub(crate) fn life(&self) -> &SessionLife {
+    pub(crate) fn life(&self) -> &SessionHandle {
         &self.session.life
     }
 }
@@ -43,7 +43,7 @@ impl Transport<RoleServer> for SessionTransport {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         tokio::select! {
             biased;
-            () = self.session.life.over().cancelled() => None,
+            () = self.session.life.closed().cancelled() => None,
             message = self.messages.recv() => message.map(|message| *message),
         }
     }

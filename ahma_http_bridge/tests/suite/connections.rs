@@ -51,7 +51,7 @@ fn more_connections_than_there_may_be_are_refused_and_room_comes_back() {
 #[test]
 fn a_connection_that_says_nothing_or_only_half_is_closed() {
     let served = Served::limited(Limits {
-        head_patience: Duration::from_millis(100),
+        head_timeout: Duration::from_millis(100),
         connections: 4,
         ..Limits::default()
     });
@@ -71,7 +71,7 @@ fn a_connection_that_says_nothing_or_only_half_is_closed() {
 #[test]
 fn an_answer_that_nobody_reads_does_not_hold_its_connection_for_ever() {
     let served = Served::limited(Limits {
-        write_patience: Duration::from_millis(200),
+        write_timeout: Duration::from_millis(200),
         connections: 2,
         body: 64 * 1024 * 1024,
         ..Limits::default()

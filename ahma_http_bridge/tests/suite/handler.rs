@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use ahma_http_bridge::SessionLife;
+use ahma_http_bridge::SessionHandle;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
@@ -66,10 +66,10 @@ impl Handler {
 
     async fn hold(&self, name: String, context: &RequestContext<RoleServer>) -> String {
         self.0.note(format!("began {name}"));
-        let life = context.extensions.get::<SessionLife>().cloned();
+        let life = context.extensions.get::<SessionHandle>().cloned();
         let over = async {
             match life {
-                Some(life) => life.over().cancelled().await,
+                Some(life) => life.closed().cancelled().await,
                 None => std::future::pending().await,
             }
         };
@@ -83,15 +83,15 @@ impl Handler {
     }
 
     fn lease(&self, name: String, context: &RequestContext<RoleServer>) -> String {
-        if let Some(life) = context.extensions.get::<SessionLife>().cloned() {
+        if let Some(life) = context.extensions.get::<SessionHandle>().cloned() {
             let (seen, held) = (Arc::clone(&self.0), name.clone());
             tokio::spawn(async move {
-                let lease = life.lease();
+                let guard = life.guard();
                 tokio::select! {
                     () = seen.released(&held) => {}
-                    () = life.over().cancelled() => seen.note(format!("over {held}")),
+                    () = life.closed().cancelled() => seen.note(format!("over {held}")),
                 }
-                drop(lease);
+                drop(guard);
             });
         }
         name

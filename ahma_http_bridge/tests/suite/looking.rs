@@ -1,6 +1,6 @@
 //! What people with curl see.
 
-use ahma_http_bridge::{BridgeConfig, Direction, Echo, Token};
+use ahma_http_bridge::{BridgeConfig, Direction, MessageTrace, Token};
 use ahma_tests::http::{Request, initialize};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -73,7 +73,7 @@ fn every_answer_has_a_name_that_no_caller_chooses() {
 fn messages_are_shown_in_both_directions_and_the_token_is_not() {
     let shown = Arc::new(Mutex::new(String::new()));
     let writer = Arc::clone(&shown);
-    let echo = Echo::new(false, move |text| writer.lock().unwrap().push_str(text));
+    let echo = MessageTrace::new(false, move |text| writer.lock().unwrap().push_str(text));
     let served = Served::with(BridgeConfig {
         token: Some(Token::new(SECRET).unwrap()),
         echo: Some(echo.clone()),

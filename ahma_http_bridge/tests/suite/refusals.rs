@@ -299,7 +299,7 @@ fn content_that_is_not_json_is_415() {
 #[test]
 fn content_that_does_not_come_is_408() {
     let served = Served::limited(Limits {
-        body_patience: Duration::from_millis(50),
+        body_timeout: Duration::from_millis(50),
         ..Limits::default()
     });
     let mut connection = Connection::to(served.address);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ahma_http_mcp_client::{CommandEntry, ConnectError, Connection, ServerEntry};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn entry(command: &str, args: &[&str]) -> ServerEntry {
     ServerEntry::Command(CommandEntry {
@@ -17,8 +17,8 @@ fn entry(command: &str, args: &[&str]) -> ServerEntry {
     })
 }
 
-async fn refused(entry: &ServerEntry, patience: Duration) -> ConnectError {
-    match Connection::open(entry, patience).await {
+async fn refused(entry: &ServerEntry, timeout: Duration) -> ConnectError {
+    match Connection::open(entry, timeout).await {
         Ok(_) => panic!("{entry:?} answered"),
         Err(error) => error,
     }
@@ -39,7 +39,7 @@ read -r line
 #[tokio::test]
 async fn every_page_of_tools_is_asked_for() {
     let server = entry("sh", &["-c", TWO_PAGES]);
-    let connection = Connection::open(&server, PATIENCE).await.unwrap();
+    let connection = Connection::open(&server, TIMEOUT).await.unwrap();
     let tools = connection.tools().await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
     assert_eq!(names, ["one", "two"]);
@@ -48,7 +48,7 @@ async fn every_page_of_tools_is_asked_for() {
 
 #[tokio::test]
 async fn a_program_that_is_missing_is_named() {
-    let error = refused(&entry("no-such-program-here", &[]), PATIENCE).await;
+    let error = refused(&entry("no-such-program-here", &[]), TIMEOUT).await;
     assert!(matches!(error, ConnectError::Start { .. }), "{error}");
     assert!(error.to_string().contains("no-such-program-here"));
     assert!(error.hint().contains("installed"));
@@ -58,7 +58,7 @@ async fn a_program_that_is_missing_is_named() {
 async fn a_server_that_ends_is_quoted() {
     let error = refused(
         &entry("sh", &["-c", "echo what happened >&2; exit 3"]),
-        PATIENCE,
+        TIMEOUT,
     )
     .await;
     assert!(matches!(error, ConnectError::Protocol { .. }), "{error}");

@@ -66,11 +66,11 @@ fn ends_by_itself(child: &Child) -> bool {
         return false;
     };
     let mut ended = [PollFd::new(&process, PollFlags::IN)];
-    let patience = Timespec {
+    let timeout = Timespec {
         tv_sec: END_TIMEOUT_SECONDS,
         tv_nsec: 0,
     };
-    poll(&mut ended, Some(&patience)).is_ok_and(|count| count > 0)
+    poll(&mut ended, Some(&timeout)).is_ok_and(|count| count > 0)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where hosts are started")]

@@ -12,7 +12,7 @@ use crate::socket;
 use crate::wire::ToHost;
 
 /// It does not wait for longer: until it has a policy it holds on to what is mounted on the machine.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 pub(super) struct StandbyHost {
     pub(super) child: Child,
@@ -52,7 +52,7 @@ impl StandbyHost {
 
     /// For how long it may still wait.
     pub(super) fn time_left(&self) -> Duration {
-        LONGEST_WAIT.saturating_sub(self.since.elapsed())
+        MAX_WAIT.saturating_sub(self.since.elapsed())
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert!(!standby.is_fresh(), "something was mounted since");
         standby.mounts = then;
         assert!(standby.is_fresh());
-        standby.since -= LONGEST_WAIT;
+        standby.since -= MAX_WAIT;
         assert!(!standby.is_fresh(), "it has waited for too long");
         standby.since = Instant::now();
         assert!(standby.is_fresh());

@@ -53,7 +53,7 @@ const WAIT_FOR_SCRIPT: &str = concat!(
 /// Tasks that hand the end of a command on until it has become an answer.
 const STEPS_TO_AN_ANSWER: u32 = 8;
 /// When that many shells in a row end without having been used, no more are started.
-const MOST_DEATHS: u32 = 3;
+const MAX_DEATHS: u32 = 3;
 
 /// The warm shells of one host.
 pub(super) struct WarmShells {
@@ -195,7 +195,7 @@ impl WarmShells {
             self.deaths.fetch_add(u32::from(dead), Ordering::Relaxed);
             !dead
         });
-        self.deaths.load(Ordering::Relaxed) < MOST_DEATHS
+        self.deaths.load(Ordering::Relaxed) < MAX_DEATHS
     }
 }
 

@@ -55,8 +55,8 @@ impl Host<'_> {
                 PollFd::new(server, PollFlags::IN),
                 PollFd::new(child_ended, PollFlags::IN),
             ];
-            let patience = has_more_to_do.then_some(&at_once);
-            match poll(&mut ready, patience) {
+            let timeout = has_more_to_do.then_some(&at_once);
+            match poll(&mut ready, timeout) {
                 Ok(0) => has_more_to_do = self.starter.get_ready(),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

@@ -258,7 +258,7 @@ fn give_away(path: &Path) {
 
 /// The server and everything below it but the attacker: the host, its inits, the command beside.
 fn family_of_the_server(server: u32) -> Vec<u32> {
-    let patience = Instant::now() + Duration::from_secs(30);
+    let timeout = Instant::now() + Duration::from_secs(30);
     loop {
         let mut family = vec![server];
         let mut next = 0;
@@ -277,7 +277,7 @@ fn family_of_the_server(server: u32) -> Vec<u32> {
             return others;
         }
         assert!(
-            Instant::now() < patience,
+            Instant::now() < timeout,
             "attackers {attackers:?}, others {others:?}"
         );
         std::thread::sleep(Duration::from_millis(5));

@@ -260,10 +260,10 @@ async fn a_standby_host_ends_when_it_is_not_wanted_any_more() {
 async fn a_host_whose_start_is_given_up_leaves_no_process_behind() {
     let (bench, named) = (Bench::new().await, Named::new());
     for step in 0..40 {
-        let patience = Duration::from_micros(step * 300);
+        let timeout = Duration::from_micros(step * 300);
         let start = named.sandbox.start(&bench.policy);
         // Sooner or later it is ready.
-        let _ = tokio::time::timeout(patience, start).await;
+        let _ = tokio::time::timeout(timeout, start).await;
     }
     named.until(0).await;
     // By somebody who has not heard yet that it has been started.

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
 /// No test waits longer than this for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program that hosts are started from: an example, built with the tests.
 pub(crate) fn host_program() -> PathBuf {
@@ -187,9 +187,9 @@ pub(crate) async fn read_line(pipe: &mut tokio::net::unix::pipe::Receiver) -> St
 }
 
 pub(crate) async fn patiently<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work)
+    tokio::time::timeout(TIMEOUT, work)
         .await
-        .unwrap_or_else(|_| panic!("nothing happened for {PATIENCE:?}"))
+        .unwrap_or_else(|_| panic!("nothing happened for {TIMEOUT:?}"))
 }
 
 pub(crate) use ahma_tests::processes_marked;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::reply::{Opened, Reply};
 
 /// No test waits longer than this for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// What clients of both kinds of answers send.
 pub const BOTH: &str = "application/json, text/event-stream";
 
@@ -116,7 +116,7 @@ impl Connection {
     pub fn to(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).expect("the server listens");
         stream
-            .set_read_timeout(Some(PATIENCE))
+            .set_read_timeout(Some(TIMEOUT))
             .expect("a timeout can be set");
         let _ = stream.set_nodelay(true);
         Connection {

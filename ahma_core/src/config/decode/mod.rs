@@ -1,7 +1,7 @@
 //! A serde deserializer over the spanned JSON tree that reports every fault instead of the first.
 //!
 //! Unknown fields are reported and skipped; a value of the wrong type is reported where it stands.
-//! Together with [`Given`](super::given::Given) one pass over the tree finds all faults of form.
+//! Together with [`Field`](super::field::Field) one pass over the tree finds all faults of form.
 //! Faults of meaning belong to [`resolve`](super::resolve).
 
 mod access;
@@ -12,8 +12,8 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 use self::access::{Elements, Members, VariantName};
-use super::fault::{Faults, Place};
-use super::given::GIVEN;
+use super::fault::{Faults, JsonLocation};
+use super::field::FIELD;
 use super::suggest::nearest;
 
 /// The newtype name of a type that is either a string or a struct: it is handed the string, or the
@@ -27,7 +27,7 @@ pub(super) fn decode<'de, T: Deserialize<'de>>(
 ) -> Option<T> {
     let node = Node {
         value: root,
-        place: &Place::ROOT,
+        place: &JsonLocation::ROOT,
         faults,
     };
     let result = T::deserialize(node);
@@ -64,7 +64,7 @@ impl de::Error for DecodeError {
 #[derive(Clone, Copy)]
 struct Node<'de, 'p> {
     value: &'de Value<'de>,
-    place: &'p Place<'p>,
+    place: &'p JsonLocation<'p>,
     faults: &'p Faults,
 }
 
@@ -264,7 +264,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
     ) -> Result<V::Value, DecodeError> {
         let result = match (name, self.value) {
             (TEXT_OR_OBJECT, Value::StringLit(text)) => visitor.visit_str(&text.value),
-            (GIVEN, _) | (TEXT_OR_OBJECT, Value::Object(_)) => visitor.visit_newtype_struct(self),
+            (FIELD, _) | (TEXT_OR_OBJECT, Value::Object(_)) => visitor.visit_newtype_struct(self),
             (TEXT_OR_OBJECT, _) => return self.mismatch(Expected::TextOrObject),
             _ => visitor.visit_newtype_struct(self),
         };

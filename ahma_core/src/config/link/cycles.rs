@@ -3,21 +3,21 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
-use super::super::spec::{StepSpec, ToolSpec};
+use super::super::spec::{StepSpec, ToolFile};
 use super::steps_of;
 
-/// The steps of each tool that lead back to their own sequence.
-pub(super) fn find<'t>(tools: impl Iterator<Item = &'t ToolSpec> + Clone) -> Vec<Vec<PlacedFault>> {
-    let calls = Calls::new(tools.clone());
-    tools
-        .map(|tool| {
-            steps_of(tool)
-                .filter(|(leaf, step)| {
-                    calls.is_suspect(&leaf.name) && calls.is_suspect(&step.target)
+/// The steps of each file that lead back to their own sequence.
+pub(super) fn find<'t>(files: impl Iterator<Item = &'t ToolFile> + Clone) -> Vec<Vec<PlacedFault>> {
+    let calls = Calls::new(files.clone());
+    files
+        .map(|file| {
+            steps_of(file)
+                .filter(|(tool, step)| {
+                    calls.is_suspect(&tool.name) && calls.is_suspect(&step.target)
                 })
-                .filter_map(|(leaf, step)| {
-                    let way_back = calls.way(&step.target, &leaf.name)?;
-                    Some(fault(&leaf.name, step, &way_back))
+                .filter_map(|(tool, step)| {
+                    let way_back = calls.way(&step.target, &tool.name)?;
+                    Some(fault(&tool.name, step, &way_back))
                 })
                 .take(MAX_FAULTS_PER_FILE)
                 .collect()
@@ -42,10 +42,10 @@ struct Calls<'t> {
 }
 
 impl<'t> Calls<'t> {
-    fn new(tools: impl Iterator<Item = &'t ToolSpec>) -> Self {
+    fn new(files: impl Iterator<Item = &'t ToolFile>) -> Self {
         let mut edges: HashMap<&str, Vec<&str>> = HashMap::new();
-        for (leaf, step) in tools.flat_map(steps_of) {
-            let targets = edges.entry(&leaf.name).or_default();
+        for (tool, step) in files.flat_map(steps_of) {
+            let targets = edges.entry(&tool.name).or_default();
             if !targets.contains(&step.target.as_str()) {
                 targets.push(&step.target);
             }

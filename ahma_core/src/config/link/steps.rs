@@ -3,73 +3,73 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::super::checked::CheckedFile;
 use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
-use super::super::load::Judged;
 use super::super::names::BUILT_IN_TOOLS;
 use super::super::shell::shell_arguments;
-use super::super::spec::{ArgumentSpec, LeafSpec, StepSpec, ToolSpec};
+use super::super::spec::{ArgumentSpec, StepSpec, ToolFile, ToolSpec};
 use super::super::suggest::nearest;
 use super::super::values::{ArgumentFault, check_call};
 use super::steps_of;
 
 /// What steps can call, and what is known about tools they cannot.
-pub(super) struct Offer<'f> {
+pub(super) struct StepTargets<'f> {
     /// In order of names, so that the same mistake always gets the same hint.
-    leaves: BTreeMap<&'f str, &'f LeafSpec>,
+    tools: BTreeMap<&'f str, &'f ToolSpec>,
     disabled: BTreeMap<&'f str, &'f Path>,
-    fallen: BTreeMap<&'f str, &'f Path>,
+    rejected: BTreeMap<&'f str, &'f Path>,
     shell: Vec<ArgumentSpec>,
 }
 
-impl<'f> Offer<'f> {
-    pub(super) fn of(files: &'f [Judged]) -> Self {
-        let mut offer = Offer {
-            leaves: BTreeMap::new(),
+impl<'f> StepTargets<'f> {
+    pub(super) fn of(files: &'f [CheckedFile]) -> Self {
+        let mut targets = StepTargets {
+            tools: BTreeMap::new(),
             disabled: BTreeMap::new(),
-            fallen: BTreeMap::new(),
+            rejected: BTreeMap::new(),
             shell: shell_arguments(),
         };
         for file in files {
-            let Some(tool) = &file.tool else { continue };
-            if file.stands() {
-                offer.add(tool);
+            let Some(parsed) = &file.parsed else { continue };
+            if file.is_valid() {
+                targets.add(parsed);
             } else {
-                let names = tool
-                    .leaves
+                let names = parsed
+                    .tools
                     .iter()
-                    .map(|leaf| (leaf.name.as_str(), file.path.as_path()));
-                offer.fallen.extend(names);
+                    .map(|tool| (tool.name.as_str(), file.path.as_path()));
+                targets.rejected.extend(names);
             }
         }
-        offer
+        targets
     }
 
-    pub(super) fn add(&mut self, tool: &'f ToolSpec) {
-        self.leaves.extend(
-            tool.leaves
+    pub(super) fn add(&mut self, file: &'f ToolFile) {
+        self.tools.extend(
+            file.tools
                 .iter()
-                .map(|leaf| (leaf.name.as_str(), leaf.as_ref())),
+                .map(|tool| (tool.name.as_str(), tool.as_ref())),
         );
-        let disabled = tool.disabled.iter();
+        let disabled = file.disabled.iter();
         self.disabled
-            .extend(disabled.map(|name| (name.as_str(), tool.source.as_path())));
+            .extend(disabled.map(|name| (name.as_str(), file.source.as_path())));
     }
 
-    /// What is wrong with the steps of a tool, up to the number anyone wants to read.
-    pub(super) fn faults_of(&self, tool: &ToolSpec) -> Vec<PlacedFault> {
-        steps_of(tool)
+    /// What is wrong with the steps of a file, up to the number anyone wants to read.
+    pub(super) fn faults_of(&self, file: &ToolFile) -> Vec<PlacedFault> {
+        steps_of(file)
             .filter(|(_, step)| !step.target.is_empty())
-            .flat_map(|(leaf, step)| self.faults_of_step(leaf, step))
+            .flat_map(|(tool, step)| self.faults_of_step(tool, step))
             .take(MAX_FAULTS_PER_FILE)
             .collect()
     }
 
-    fn faults_of_step(&self, sequence: &LeafSpec, step: &StepSpec) -> Vec<PlacedFault> {
+    fn faults_of_step(&self, sequence: &ToolSpec, step: &StepSpec) -> Vec<PlacedFault> {
         let target = step.target.as_str();
-        let arguments = match self.leaves.get(target) {
-            Some(leaf) => leaf.arguments.as_slice(),
+        let arguments = match self.tools.get(target) {
+            Some(tool) => tool.arguments.as_slice(),
             None if target == "sandboxed_shell" => self.shell.as_slice(),
-            // The other built-in tools judge their arguments when they are called.
+            // The other built-in tools check their arguments when they are called.
             None if BUILT_IN_TOOLS.contains(&target) => return Vec::new(),
             None => {
                 let (message, hint) = self.missing(target, &sequence.name);
@@ -93,7 +93,7 @@ impl<'f> Offer<'f> {
                 "enable it, or remove the step".to_owned(),
             );
         }
-        if let Some(path) = self.fallen.get(target) {
+        if let Some(path) = self.rejected.get(target) {
             return (
                 format!(
                     "the step calls `{target}`, but {} was rejected",
@@ -104,13 +104,13 @@ impl<'f> Offer<'f> {
         }
         let below = format!("{target}_");
         let subcommands: Vec<&str> = self
-            .leaves
+            .tools
             .keys()
             .filter_map(|name| name.strip_prefix(&below))
             .take(8)
             .collect();
         let hint = if subcommands.is_empty() {
-            let known = self.leaves.keys().copied().chain(BUILT_IN_TOOLS);
+            let known = self.tools.keys().copied().chain(BUILT_IN_TOOLS);
             nearest(target, known.filter(|name| *name != sequence)).map_or_else(
                 || "name a tool by `tool` and, where it has some, its `subcommand`".to_owned(),
                 |name| format!("did you mean `{name}`?"),

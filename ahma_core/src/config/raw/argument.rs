@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::given::Given;
+use super::super::field::Field;
 use super::List;
 
 /// An argument a caller can give: a flag of the command, or a positional argument.
@@ -14,75 +14,75 @@ use super::List;
 pub(crate) struct RawArgument {
     /// Name of the argument in a call, and of the flag (`--name`) unless `flag` says otherwise.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]+$"), length(max = 64))]
-    pub(crate) name: Given<String>,
+    pub(crate) name: Field<String>,
     /// Type of the value.
     #[serde(rename = "type")]
-    pub(crate) kind: Given<ArgumentType>,
+    pub(crate) kind: Field<ArgumentType>,
     /// What the argument means.
     #[serde(default)]
-    pub(crate) description: Given<String>,
+    pub(crate) description: Field<String>,
     /// `true`: a call without it is refused.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) required: Given<bool>,
+    pub(crate) required: Field<bool>,
     /// Passed when the caller gives none.
     #[serde(default)]
     #[schemars(schema_with = "any_default")]
-    pub(crate) default: Given<Value>,
+    pub(crate) default: Field<Value>,
     /// The only values allowed.
     #[serde(rename = "enum", default)]
     #[schemars(schema_with = "allowed_values")]
     pub(crate) allowed: List<Value>,
     /// Smallest number allowed.
     #[serde(default)]
-    pub(crate) minimum: Given<f64>,
+    pub(crate) minimum: Field<f64>,
     /// Largest number allowed.
     #[serde(default)]
-    pub(crate) maximum: Given<f64>,
+    pub(crate) maximum: Field<f64>,
     /// Regular expression that must be found in the value; use `^` and `$` to match all of it.
     #[serde(default)]
     #[schemars(extend("format" = "regex"))]
-    pub(crate) pattern: Given<String>,
+    pub(crate) pattern: Field<String>,
     /// `path`: the value names a file or directory, which must lie in the scope or an operator's
     /// grant.
     #[serde(default)]
-    pub(crate) format: Given<ValueFormat>,
+    pub(crate) format: Field<ValueFormat>,
     /// What the elements of an array are; strings when left out.
     #[serde(default)]
-    pub(crate) items: Given<RawItems>,
+    pub(crate) items: Field<RawItems>,
     /// A second name under which a caller may give this argument.
     #[serde(default)]
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]+$"), length(max = 64))]
-    pub(crate) alias: Given<String>,
+    pub(crate) alias: Field<String>,
     /// The exact flag when it is not `--name`, e.g. `-m`. Options only.
     #[serde(default)]
     #[schemars(regex(pattern = r"^-[^\s=]+$"))]
-    pub(crate) flag: Given<String>,
+    pub(crate) flag: Field<String>,
     /// `equals`: `--flag=value` in one word. `separate`: the flag and the value as two. Without it,
     /// a flag with two dashes takes the first form, any other the second. Options only.
     #[serde(default)]
-    pub(crate) value_style: Given<ValueStyle>,
+    pub(crate) value_style: Field<ValueStyle>,
     /// `true` lets a value begin with `-` where it could be read as a flag.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) allow_dash: Given<bool>,
+    pub(crate) allow_dash: Field<bool>,
     /// `true` puts `--` before this positional argument, when it is given: what follows cannot be
     /// read as a flag, nor as one of the arguments before it. Positional arguments only.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) end_of_options: Given<bool>,
+    pub(crate) end_of_options: Field<bool>,
     /// `true`: the value is written to a private file, and the path of that file is passed.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) file_arg: Given<bool>,
+    pub(crate) file_arg: Field<bool>,
     /// The flag that takes the file's path when it differs from `flag`; needs `file_arg`.
     #[serde(default)]
     #[schemars(regex(pattern = r"^-[^\s=]+$"))]
-    pub(crate) file_flag: Given<String>,
+    pub(crate) file_flag: Field<String>,
     /// `true`: the value is the standard input of the command.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) stdin: Given<bool>,
+    pub(crate) stdin: Field<bool>,
 }
 
 /// Type of an argument.
@@ -121,10 +121,10 @@ pub(crate) enum ValueStyle {
 pub(crate) struct RawItems {
     /// Type of every element.
     #[serde(rename = "type")]
-    pub(crate) kind: Given<ItemType>,
+    pub(crate) kind: Field<ItemType>,
     /// `path`: every element names a file or directory.
     #[serde(default)]
-    pub(crate) format: Given<ValueFormat>,
+    pub(crate) format: Field<ValueFormat>,
     /// The only elements allowed.
     #[serde(rename = "enum", default)]
     #[schemars(schema_with = "allowed_values")]

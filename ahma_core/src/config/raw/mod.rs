@@ -2,7 +2,7 @@
 //!
 //! One definition serves three readers: serde decodes it, schemars makes the published schema from
 //! it (doc comments become the descriptions an editor shows), and `docs/mtdf.md` is tested against
-//! that schema. Nothing is inherited, defaulted or judged here; see [`resolve`](super::resolve).
+//! that schema. Nothing is inherited, defaulted or files here; see [`resolve`](super::resolve).
 
 mod argument;
 mod parts;
@@ -16,13 +16,13 @@ pub(crate) use tool::{Level, RawToolFile};
 
 use std::collections::BTreeMap;
 
-use super::given::Given;
+use super::field::Field;
 
 /// An array of a tool file: each element can be faulty alone.
-pub(crate) type List<T> = Given<Vec<Given<T>>>;
+pub(crate) type List<T> = Field<Vec<Field<T>>>;
 
 /// Free keys with text values.
-pub(crate) type TextMap = Given<BTreeMap<String, Given<String>>>;
+pub(crate) type TextMap = Field<BTreeMap<String, Field<String>>>;
 
 /// Bounds of the numbers in a tool file. The schema states them, the loader enforces them.
 pub(crate) mod bounds {

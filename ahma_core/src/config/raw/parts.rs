@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Visitor};
 use serde_json::{Map, Value};
 
 use super::super::decode::TEXT_OR_OBJECT;
-use super::super::given::Given;
+use super::super::field::Field;
 use super::List;
 
 /// What a client may assume about the effects of a call. A field left out promises nothing.
@@ -19,16 +19,16 @@ use super::List;
 pub(crate) struct RawAnnotations {
     /// The call changes nothing.
     #[serde(default)]
-    pub(crate) read_only: Given<bool>,
+    pub(crate) read_only: Field<bool>,
     /// The call can destroy something that was there before.
     #[serde(default)]
-    pub(crate) destructive: Given<bool>,
+    pub(crate) destructive: Field<bool>,
     /// Repeating the call with the same arguments has no further effect.
     #[serde(default)]
-    pub(crate) idempotent: Given<bool>,
+    pub(crate) idempotent: Field<bool>,
     /// The call reaches beyond this machine.
     #[serde(default)]
-    pub(crate) open_world: Given<bool>,
+    pub(crate) open_world: Field<bool>,
 }
 
 /// Upper limits for one call.
@@ -39,15 +39,15 @@ pub(crate) struct RawLimits {
     /// Memory of each process, in MiB.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_048_576))]
-    pub(crate) memory_mb: Given<i64>,
+    pub(crate) memory_mb: Field<i64>,
     /// Processes at the same time.
     #[serde(default)]
     #[schemars(range(min = 1, max = 100_000))]
-    pub(crate) processes: Given<i64>,
+    pub(crate) processes: Field<i64>,
     /// Output kept, in MiB; what comes after it is counted and dropped.
     #[serde(default)]
     #[schemars(range(min = 1, max = 256))]
-    pub(crate) output_mb: Given<i64>,
+    pub(crate) output_mb: Field<i64>,
 }
 
 /// How to find out whether a tool can be used: a command line, or its parts.
@@ -66,7 +66,7 @@ pub(crate) enum RawAvailability {
 pub(crate) struct RawAvailabilityCommand {
     /// The program to run.
     #[schemars(length(min = 1))]
-    pub(crate) command: Given<String>,
+    pub(crate) command: Field<String>,
     /// Its arguments.
     #[serde(default)]
     pub(crate) args: List<String>,
@@ -126,27 +126,27 @@ pub(crate) struct RawStep {
     /// The tool to call. Inside a subcommand it may be left out and means the enclosing tool.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) tool: Given<String>,
+    pub(crate) tool: Field<String>,
     /// The subcommand to call; levels below each other are joined by `_`.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) subcommand: Given<String>,
+    pub(crate) subcommand: Field<String>,
     /// Arguments of the call.
     #[serde(default)]
-    pub(crate) args: Given<Map<String, Value>>,
+    pub(crate) args: Field<Map<String, Value>>,
     /// What the step is for; shown in progress and results.
     #[serde(default)]
-    pub(crate) description: Given<String>,
+    pub(crate) description: Field<String>,
     /// The step is skipped when this path, relative to the working directory, exists.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) skip_if_file_exists: Given<String>,
+    pub(crate) skip_if_file_exists: Field<String>,
     /// The step is skipped when this path, relative to the working directory, does not exist.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) skip_if_file_missing: Given<String>,
+    pub(crate) skip_if_file_missing: Field<String>,
     /// `true`: the sequence goes on when this step fails.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) continue_on_error: Given<bool>,
+    pub(crate) continue_on_error: Field<bool>,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::super::given::Given;
+use super::super::field::Field;
 use super::{List, RawAnnotations, RawArgument, RawAvailability, RawLimits, RawStep, TextMap};
 
 /// A tool file (MTDF): one command-line program, described so that it can be offered as MCP tools.
@@ -17,38 +17,38 @@ pub(crate) struct RawToolFile {
         dead_code,
         reason = "for editors; the loader has its own copy of the rules"
     )]
-    pub(crate) schema: Given<String>,
+    pub(crate) schema: Field<String>,
     /// Name of the tool: the MCP name, or its first part when there are subcommands. Letters,
     /// digits, `_` and `-`, beginning with a letter.
     #[schemars(regex(pattern = r"^[A-Za-z][A-Za-z0-9_-]*$"), length(max = 64))]
-    pub(crate) name: Given<String>,
+    pub(crate) name: Field<String>,
     /// What the tool does. The model reads this to decide whether to use it.
     #[schemars(length(min = 1))]
-    pub(crate) description: Given<String>,
+    pub(crate) description: Field<String>,
     /// The program to run: a name looked up on PATH, or a path. `sequence` makes a tool whose only
     /// job is its `sequence`. No shell is involved.
     #[schemars(length(min = 1))]
-    pub(crate) command: Given<String>,
+    pub(crate) command: Field<String>,
     /// Arguments that are always passed, right after the command.
     #[serde(default)]
     pub(crate) fixed_args: List<String>,
     /// A short name for people, shown by clients.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) title: Given<String>,
+    pub(crate) title: Field<String>,
     /// `false` leaves the tool out: not listed, not probed.
     #[serde(default)]
     #[schemars(extend("default" = true))]
-    pub(crate) enabled: Given<bool>,
+    pub(crate) enabled: Field<bool>,
     /// Deadline of a call in seconds; without it the server's default counts.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400))]
-    pub(crate) timeout_seconds: Given<i64>,
+    pub(crate) timeout_seconds: Field<i64>,
     /// `true`: a call answers when the command has ended. `false`: it answers at once with an
     /// operation id, and the command goes on in the background.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) synchronous: Given<bool>,
+    pub(crate) synchronous: Field<bool>,
     /// Subcommands, each offered as an MCP tool of its own called `{tool}_{subcommand}`.
     #[serde(default)]
     pub(crate) subcommand: List<RawSubcommand>,
@@ -61,11 +61,11 @@ pub(crate) struct RawToolFile {
     /// `true` puts the positional arguments before the options.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) positional_args_first: Given<bool>,
+    pub(crate) positional_args_first: Field<bool>,
     /// `true` puts `--` before the positional arguments, so that none of them can be read as a flag.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) end_of_options: Given<bool>,
+    pub(crate) end_of_options: Field<bool>,
     /// Variables set for the command. Variables that make programs load code are refused.
     #[serde(default)]
     pub(crate) env: TextMap,
@@ -75,14 +75,14 @@ pub(crate) struct RawToolFile {
     pub(crate) only_if: List<String>,
     /// Command that succeeds when the tool can be used, e.g. `which cargo`.
     #[serde(default)]
-    pub(crate) availability_check: Given<RawAvailability>,
+    pub(crate) availability_check: Field<RawAvailability>,
     /// How to install the program; shown when the availability check fails.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) install_instructions: Given<String>,
+    pub(crate) install_instructions: Field<String>,
     /// What a client may assume about the effects of a call.
     #[serde(default)]
-    pub(crate) annotations: Given<RawAnnotations>,
+    pub(crate) annotations: Field<RawAnnotations>,
     /// Steps run one after the other; only with `"command": "sequence"`.
     #[serde(default)]
     #[schemars(length(min = 1))]
@@ -90,25 +90,25 @@ pub(crate) struct RawToolFile {
     /// Pause between two steps of a sequence, in milliseconds.
     #[serde(default)]
     #[schemars(range(min = 0, max = 60_000), extend("default" = 100))]
-    pub(crate) step_delay_ms: Given<i64>,
+    pub(crate) step_delay_ms: Field<i64>,
     /// Name of a block of guidance; shown in the description.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) guidance_key: Given<String>,
+    pub(crate) guidance_key: Field<String>,
     /// Advice for the model by topic; shown in the description.
     #[serde(default)]
     pub(crate) hints: TextMap,
     /// `false`: the command gets no network, whatever the operator allows.
     #[serde(default)]
     #[schemars(extend("default" = true))]
-    pub(crate) network: Given<bool>,
+    pub(crate) network: Field<bool>,
     /// `false`: the command may write only its temporary directory.
     #[serde(default)]
     #[schemars(extend("default" = true))]
-    pub(crate) writes: Given<bool>,
+    pub(crate) writes: Field<bool>,
     /// Upper limits for the command, below the server's own.
     #[serde(default)]
-    pub(crate) limits: Given<RawLimits>,
+    pub(crate) limits: Field<RawLimits>,
 }
 
 /// A subcommand. Fields it leaves out are taken from the tool or subcommand around it.
@@ -119,33 +119,33 @@ pub(crate) struct RawSubcommand {
     /// The word added to the command line and to the MCP name. No `_`, which separates levels in
     /// the MCP name. `default` adds no word to either.
     #[schemars(regex(pattern = r"^[A-Za-z][A-Za-z0-9-]*$"), length(max = 64))]
-    pub(crate) name: Given<String>,
+    pub(crate) name: Field<String>,
     /// What the subcommand does. The model reads this to decide whether to use it.
     #[schemars(length(min = 1))]
-    pub(crate) description: Given<String>,
+    pub(crate) description: Field<String>,
     /// Another program for this subcommand. The command line then begins anew: neither this name
     /// nor those above it become words of it.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) command: Given<String>,
+    pub(crate) command: Field<String>,
     /// Arguments that are always passed, right after this subcommand's word.
     #[serde(default)]
     pub(crate) fixed_args: List<String>,
     /// A short name for people, shown by clients.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) title: Given<String>,
+    pub(crate) title: Field<String>,
     /// `false` leaves the subcommand out: not listed, not probed.
     #[serde(default)]
-    pub(crate) enabled: Given<bool>,
+    pub(crate) enabled: Field<bool>,
     /// Deadline of a call in seconds.
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400))]
-    pub(crate) timeout_seconds: Given<i64>,
+    pub(crate) timeout_seconds: Field<i64>,
     /// `true`: a call answers when the command has ended. `false`: it answers at once with an
     /// operation id, and the command goes on in the background.
     #[serde(default)]
-    pub(crate) synchronous: Given<bool>,
+    pub(crate) synchronous: Field<bool>,
     /// Subcommands of this subcommand, to any depth.
     #[serde(default)]
     pub(crate) subcommand: List<RawSubcommand>,
@@ -158,11 +158,11 @@ pub(crate) struct RawSubcommand {
     /// `true` puts the positional arguments before the options.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) positional_args_first: Given<bool>,
+    pub(crate) positional_args_first: Field<bool>,
     /// `true` puts `--` before the positional arguments, so that none of them can be read as a flag.
     #[serde(default)]
     #[schemars(extend("default" = false))]
-    pub(crate) end_of_options: Given<bool>,
+    pub(crate) end_of_options: Field<bool>,
     /// Variables set for the command, added to those of the levels above.
     #[serde(default)]
     pub(crate) env: TextMap,
@@ -172,14 +172,14 @@ pub(crate) struct RawSubcommand {
     pub(crate) only_if: List<String>,
     /// Command that succeeds when the subcommand can be used, e.g. `which cargo-nextest`.
     #[serde(default)]
-    pub(crate) availability_check: Given<RawAvailability>,
+    pub(crate) availability_check: Field<RawAvailability>,
     /// How to install what the subcommand needs; shown when the availability check fails.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) install_instructions: Given<String>,
+    pub(crate) install_instructions: Field<String>,
     /// What a client may assume about the effects of a call.
     #[serde(default)]
-    pub(crate) annotations: Given<RawAnnotations>,
+    pub(crate) annotations: Field<RawAnnotations>,
     /// Steps run one after the other instead of the command.
     #[serde(default)]
     #[schemars(length(min = 1))]
@@ -187,52 +187,52 @@ pub(crate) struct RawSubcommand {
     /// Pause between two steps of a sequence, in milliseconds.
     #[serde(default)]
     #[schemars(range(min = 0, max = 60_000))]
-    pub(crate) step_delay_ms: Given<i64>,
+    pub(crate) step_delay_ms: Field<i64>,
     /// Name of a block of guidance; shown in the description.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub(crate) guidance_key: Given<String>,
+    pub(crate) guidance_key: Field<String>,
     /// Advice for the model by topic; shown in the description.
     #[serde(default)]
     pub(crate) hints: TextMap,
     /// `false`: the command gets no network, whatever the operator allows.
     #[serde(default)]
-    pub(crate) network: Given<bool>,
+    pub(crate) network: Field<bool>,
     /// `false`: the command may write only its temporary directory.
     #[serde(default)]
-    pub(crate) writes: Given<bool>,
+    pub(crate) writes: Field<bool>,
     /// Upper limits for the command, below the server's own.
     #[serde(default)]
-    pub(crate) limits: Given<RawLimits>,
+    pub(crate) limits: Field<RawLimits>,
 }
 
 /// What a tool file and a subcommand have in common, so that both are resolved by the same code.
 #[derive(Clone, Copy)]
 pub(crate) struct Level<'r> {
-    pub(crate) description: &'r Given<String>,
-    pub(crate) command: &'r Given<String>,
+    pub(crate) description: &'r Field<String>,
+    pub(crate) command: &'r Field<String>,
     pub(crate) fixed_args: &'r List<String>,
-    pub(crate) title: &'r Given<String>,
-    pub(crate) enabled: &'r Given<bool>,
-    pub(crate) timeout_seconds: &'r Given<i64>,
-    pub(crate) synchronous: &'r Given<bool>,
+    pub(crate) title: &'r Field<String>,
+    pub(crate) enabled: &'r Field<bool>,
+    pub(crate) timeout_seconds: &'r Field<i64>,
+    pub(crate) synchronous: &'r Field<bool>,
     pub(crate) subcommand: &'r List<RawSubcommand>,
     pub(crate) options: &'r List<RawArgument>,
     pub(crate) positional_args: &'r List<RawArgument>,
-    pub(crate) positional_args_first: &'r Given<bool>,
-    pub(crate) end_of_options: &'r Given<bool>,
+    pub(crate) positional_args_first: &'r Field<bool>,
+    pub(crate) end_of_options: &'r Field<bool>,
     pub(crate) env: &'r TextMap,
     pub(crate) only_if: &'r List<String>,
-    pub(crate) availability_check: &'r Given<RawAvailability>,
-    pub(crate) install_instructions: &'r Given<String>,
-    pub(crate) annotations: &'r Given<RawAnnotations>,
+    pub(crate) availability_check: &'r Field<RawAvailability>,
+    pub(crate) install_instructions: &'r Field<String>,
+    pub(crate) annotations: &'r Field<RawAnnotations>,
     pub(crate) sequence: &'r List<RawStep>,
-    pub(crate) step_delay_ms: &'r Given<i64>,
-    pub(crate) guidance_key: &'r Given<String>,
+    pub(crate) step_delay_ms: &'r Field<i64>,
+    pub(crate) guidance_key: &'r Field<String>,
     pub(crate) hints: &'r TextMap,
-    pub(crate) network: &'r Given<bool>,
-    pub(crate) writes: &'r Given<bool>,
-    pub(crate) limits: &'r Given<RawLimits>,
+    pub(crate) network: &'r Field<bool>,
+    pub(crate) writes: &'r Field<bool>,
+    pub(crate) limits: &'r Field<RawLimits>,
 }
 
 /// Writes the view for both types, so that a field cannot be forgotten in one of them.

@@ -1,7 +1,7 @@
 //! Options and positional arguments: names, types, limits and defaults.
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::limits;
 use super::super::names::argument_name_fault;
 use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
@@ -17,10 +17,10 @@ pub(super) enum Position {
     Positional,
 }
 
-/// The arguments of a leaf: options first, then positionals, each in the order of the file.
+/// The arguments of a tool: options first, then positionals, each in the order of the file.
 pub(super) fn resolve_arguments(
     raw: Level<'_>,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Vec<ArgumentSpec> {
     let mut resolved = Resolved {
@@ -49,10 +49,10 @@ struct Resolved<'f> {
 }
 
 impl Resolved<'_> {
-    fn take(&mut self, list: &List<RawArgument>, position: Position, place: &Place<'_>) {
+    fn take(&mut self, list: &List<RawArgument>, position: Position, place: &JsonLocation<'_>) {
         let mut optional_before: Option<String> = None;
         for (index, given) in list.elements().iter().enumerate() {
-            let Given::Is(raw) = given else { continue };
+            let Field::Value(raw) = given else { continue };
             let at = place.index(index);
             let argument = self.argument(raw, position, &at);
             if position == Position::Positional && argument.delivery != Delivery::Stdin {
@@ -80,7 +80,7 @@ impl Resolved<'_> {
         &mut self,
         raw: &RawArgument,
         position: Position,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
     ) -> ArgumentSpec {
         let name = self
             .checks
@@ -108,9 +108,9 @@ impl Resolved<'_> {
         argument
     }
 
-    /// Checks a name and takes it, so that no other argument of the leaf can have it.
-    fn claim(&mut self, given: &Given<String>, place: &Place<'_>) {
-        let Given::Is(name) = given else { return };
+    /// Checks a name and takes it, so that no other argument of the tool can have it.
+    fn claim(&mut self, given: &Field<String>, place: &JsonLocation<'_>) {
+        let Field::Value(name) = given else { return };
         let faults = self.checks.faults;
         if let Some(fault) = argument_name_fault(name) {
             let rule = "use letters, digits, `_`, `.` and `-`; set `flag` when the flag differs";
@@ -125,7 +125,7 @@ impl Resolved<'_> {
             faults.add_with_hint(
                 place,
                 format!("the name `{name}` is taken by the argument at {first}"),
-                "every name and alias of a leaf must differ",
+                "every name and alias of a tool must differ",
             );
         } else {
             self.names.push((name.clone(), place.pointer()));
@@ -133,7 +133,7 @@ impl Resolved<'_> {
     }
 
     /// The values the file itself names must be ones a caller could give.
-    fn check_own_values(&self, argument: &ArgumentSpec, place: &Place<'_>) {
+    fn check_own_values(&self, argument: &ArgumentSpec, place: &JsonLocation<'_>) {
         let faults = self.checks.faults;
         let at = place.key("default");
         if argument.required && argument.default.is_some() {
@@ -164,7 +164,7 @@ impl Resolved<'_> {
         &self,
         raw: &RawArgument,
         position: Position,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
     ) -> Option<ValueSpec> {
         let kind = raw.kind.copied()?;
         self.refuse_misplaced(raw, kind, place);
@@ -211,7 +211,7 @@ impl Resolved<'_> {
         })
     }
 
-    fn items(&self, raw: &RawItems, place: &Place<'_>) -> ScalarSpec {
+    fn items(&self, raw: &RawItems, place: &JsonLocation<'_>) -> ScalarSpec {
         self.checks.required(&raw.kind, place, "type");
         let kind = match raw.kind.copied() {
             Some(ItemType::Integer) => ScalarKind::Integer,
@@ -236,7 +236,7 @@ impl Resolved<'_> {
     }
 
     /// Fields that mean nothing for the type at hand.
-    fn refuse_misplaced(&self, raw: &RawArgument, kind: ArgumentType, place: &Place<'_>) {
+    fn refuse_misplaced(&self, raw: &RawArgument, kind: ArgumentType, place: &JsonLocation<'_>) {
         use ArgumentType::{Array, Boolean, Integer, Number, String};
         let is_one_of = |kinds: &[ArgumentType]| kinds.contains(&kind);
         let rules: [(&str, bool, bool, &str); 9] = [
@@ -307,7 +307,7 @@ impl Resolved<'_> {
         raw: &RawArgument,
         name: &str,
         position: Position,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
     ) -> Delivery {
         let delivery = delivery::resolve(raw, name, position, place, self.checks);
         let stdin_is_taken = self
@@ -315,7 +315,7 @@ impl Resolved<'_> {
             .iter()
             .any(|other| other.delivery == Delivery::Stdin);
         if delivery == Delivery::Stdin && stdin_is_taken {
-            let rule = "one argument of a leaf; another one has it already";
+            let rule = "one argument of a tool; another one has it already";
             self.checks.misplaced("stdin", rule, place);
         }
         delivery

@@ -1,14 +1,14 @@
 //! Availability checks: a command line in words, or its parts.
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::raw::{RawAvailability, RawAvailabilityCommand, bounds};
 use super::super::spec::AvailabilityCheck;
 use super::checks::Checks;
 
 pub(super) fn resolve(
     raw: &RawAvailability,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Option<AvailabilityCheck> {
     match raw {
@@ -17,7 +17,11 @@ pub(super) fn resolve(
     }
 }
 
-fn resolve_line(line: &str, place: &Place<'_>, checks: Checks<'_>) -> Option<AvailabilityCheck> {
+fn resolve_line(
+    line: &str,
+    place: &JsonLocation<'_>,
+    checks: Checks<'_>,
+) -> Option<AvailabilityCheck> {
     if !checks.no_nul(line, place) {
         return None;
     }
@@ -42,7 +46,7 @@ fn resolve_line(line: &str, place: &Place<'_>, checks: Checks<'_>) -> Option<Ava
             );
             None
         }
-        // The two usual questions are answered without starting a program.
+        // The two usual internal are answered without starting a program.
         ["which", program] | ["command", "-v", program] => {
             Some(AvailabilityCheck::OnPath((*program).to_owned()))
         }
@@ -56,7 +60,7 @@ fn resolve_line(line: &str, place: &Place<'_>, checks: Checks<'_>) -> Option<Ava
 
 fn resolve_command(
     raw: &RawAvailabilityCommand,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Option<AvailabilityCheck> {
     checks.required(&raw.command, place, "command");
@@ -69,7 +73,7 @@ fn resolve_command(
         let code = checks.in_range(given, bounds::EXIT_CODE, &codes_at.index(index));
         codes.extend(code.and_then(|code| u8::try_from(code).ok()));
     }
-    if matches!(raw.success_exit_codes, Given::Absent) {
+    if matches!(raw.success_exit_codes, Field::Missing) {
         codes.push(0);
     }
     Some(AvailabilityCheck::Command {

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::{Component, Path};
 
-use super::super::fault::{Faults, Place};
-use super::super::given::Given;
+use super::super::fault::{Faults, JsonLocation};
+use super::super::field::Field;
 use super::super::raw::List;
 
 /// Reports to the faults of the file at hand.
@@ -21,8 +21,8 @@ impl<'f> Checks<'f> {
     /// The value of a field that must be there. A faulty one has been reported already.
     pub(super) fn required<'g, T>(
         &self,
-        given: &'g Given<T>,
-        place: &Place<'_>,
+        given: &'g Field<T>,
+        place: &JsonLocation<'_>,
         field: &str,
     ) -> Option<&'g T> {
         if given.is_absent() && !self.faults.is_misspelt(place, field) {
@@ -36,7 +36,7 @@ impl<'f> Checks<'f> {
     }
 
     /// A text that must say something and can be handed to the operating system.
-    pub(super) fn text(&self, given: &Given<String>, place: &Place<'_>) -> Option<String> {
+    pub(super) fn text(&self, given: &Field<String>, place: &JsonLocation<'_>) -> Option<String> {
         let text = given.value()?;
         if text.trim().is_empty() {
             self.faults.add_with_hint(
@@ -50,7 +50,7 @@ impl<'f> Checks<'f> {
     }
 
     /// NUL ends a string for the operating system, so no argument or name can hold it.
-    pub(super) fn no_nul(&self, text: &str, place: &Place<'_>) -> bool {
+    pub(super) fn no_nul(&self, text: &str, place: &JsonLocation<'_>) -> bool {
         let clean = !text.contains('\0');
         if !clean {
             self.faults.add_with_hint(
@@ -65,9 +65,9 @@ impl<'f> Checks<'f> {
     /// A number within its bounds.
     pub(super) fn in_range(
         &self,
-        given: &Given<i64>,
+        given: &Field<i64>,
         range: RangeInclusive<u32>,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
     ) -> Option<u32> {
         let number = given.copied()?;
         let within = u32::try_from(number)
@@ -88,10 +88,10 @@ impl<'f> Checks<'f> {
     }
 
     /// Every element of a list of strings, faulty ones left out.
-    pub(super) fn strings(&self, list: &List<String>, place: &Place<'_>) -> Vec<String> {
+    pub(super) fn strings(&self, list: &List<String>, place: &JsonLocation<'_>) -> Vec<String> {
         let mut strings = Vec::with_capacity(list.elements().len());
         for (index, given) in list.elements().iter().enumerate() {
-            if let Given::Is(text) = given
+            if let Field::Value(text) = given
                 && self.no_nul(text, &place.index(index))
             {
                 strings.push(text.clone());
@@ -101,7 +101,7 @@ impl<'f> Checks<'f> {
     }
 
     /// A list that must have an element once it is there.
-    pub(super) fn not_empty<T>(&self, list: &List<T>, place: &Place<'_>) {
+    pub(super) fn not_empty<T>(&self, list: &List<T>, place: &JsonLocation<'_>) {
         if list.value().is_some_and(Vec::is_empty) {
             self.faults.add_with_hint(
                 place,
@@ -113,7 +113,7 @@ impl<'f> Checks<'f> {
 
     /// A path that stays below the directory it is resolved against. Only for early, helpful
     /// messages; the kernel is what holds a command back.
-    pub(super) fn path_below(&self, text: &str, place: &Place<'_>) -> bool {
+    pub(super) fn path_below(&self, text: &str, place: &JsonLocation<'_>) -> bool {
         let stays_below = !text.trim().is_empty()
             && Path::new(text)
                 .components()
@@ -129,7 +129,7 @@ impl<'f> Checks<'f> {
     }
 
     /// A field that means nothing where it stands.
-    pub(super) fn misplaced(&self, field: &str, where_it_belongs: &str, place: &Place<'_>) {
+    pub(super) fn misplaced(&self, field: &str, where_it_belongs: &str, place: &JsonLocation<'_>) {
         self.faults.add_to_key(
             &place.key(field),
             format!("`{field}` has no meaning here"),
@@ -143,7 +143,7 @@ impl<'f> Checks<'f> {
         count: usize,
         most: usize,
         what: &str,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
     ) -> bool {
         let too_many = count > most;
         if too_many {

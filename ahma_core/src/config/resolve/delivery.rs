@@ -1,7 +1,7 @@
 //! How the value of an argument reaches the command: behind a flag, as a word, by a file, on stdin.
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::raw::{RawArgument, ValueStyle};
 use super::super::spec::{Delivery, Flag, Separator};
 use super::argument::Position;
@@ -11,7 +11,7 @@ pub(super) fn resolve(
     raw: &RawArgument,
     name: &str,
     position: Position,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Delivery {
     let by_file = raw.file_arg.copied().unwrap_or_default();
@@ -52,7 +52,7 @@ fn written(text: String, raw: &RawArgument) -> Flag {
 fn refuse_contradictions(
     raw: &RawArgument,
     position: Position,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) {
     if position == Position::Positional {
@@ -105,7 +105,7 @@ fn refuse_contradictions(
     }
 }
 
-fn flag(given: &Given<String>, place: &Place<'_>, checks: Checks<'_>) -> Option<String> {
+fn flag(given: &Field<String>, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option<String> {
     let flag = given.value()?;
     let well_formed = flag.starts_with('-')
         && flag.contains(|letter: char| letter != '-')

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawAnnotations, RawLimits, TextMap, bounds};
-use super::super::spec::{Annotations, AvailabilityCheck, Narrowing};
+use super::super::spec::{Annotations, AvailabilityCheck, Restrictions};
 use super::availability;
 use super::checks::Checks;
 
@@ -29,7 +29,7 @@ pub(super) struct Inherited {
     pub(super) step_delay_ms: u32,
     pub(super) guidance_key: Option<String>,
     pub(super) hints: BTreeMap<String, String>,
-    pub(super) narrowing: Narrowing,
+    pub(super) restrictions: Restrictions,
 }
 
 impl Default for Inherited {
@@ -49,14 +49,19 @@ impl Default for Inherited {
             step_delay_ms: DEFAULT_STEP_DELAY_MS,
             guidance_key: None,
             hints: BTreeMap::new(),
-            narrowing: Narrowing::default(),
+            restrictions: Restrictions::default(),
         }
     }
 }
 
 impl Inherited {
     /// What is in force inside `raw`, which stands at `place` and may set anything anew.
-    pub(super) fn with(mut self, raw: Level<'_>, place: &Place<'_>, checks: Checks<'_>) -> Self {
+    pub(super) fn with(
+        mut self,
+        raw: Level<'_>,
+        place: &JsonLocation<'_>,
+        checks: Checks<'_>,
+    ) -> Self {
         self.take_command(raw, place, checks);
         override_by(&mut self.enabled, raw.enabled.copied());
         override_by(&mut self.synchronous, raw.synchronous.copied());
@@ -74,7 +79,7 @@ impl Inherited {
         override_by(&mut self.step_delay_ms, delay);
         self.take_env(raw.env, &place.key("env"), checks);
         self.take_only_if(raw, &place.key("only_if"), checks);
-        if let Given::Is(check) = raw.availability_check {
+        if let Field::Value(check) = raw.availability_check {
             let place = place.key("availability_check");
             self.availability = availability::resolve(check, &place, checks);
         }
@@ -87,24 +92,24 @@ impl Inherited {
                 self.hints.insert(topic.clone(), advice);
             }
         }
-        if let Given::Is(annotations) = raw.annotations {
+        if let Field::Value(annotations) = raw.annotations {
             self.take_annotations(annotations, &place.key("annotations"), checks);
         }
         override_by(
-            &mut self.narrowing.no_network,
+            &mut self.restrictions.no_network,
             raw.network.copied().map(|on| !on),
         );
         override_by(
-            &mut self.narrowing.no_writes,
+            &mut self.restrictions.no_writes,
             raw.writes.copied().map(|on| !on),
         );
-        if let Given::Is(limits) = raw.limits {
+        if let Field::Value(limits) = raw.limits {
             self.take_limits(limits, &place.key("limits"), checks);
         }
         self
     }
 
-    fn take_command(&mut self, raw: Level<'_>, place: &Place<'_>, checks: Checks<'_>) {
+    fn take_command(&mut self, raw: Level<'_>, place: &JsonLocation<'_>, checks: Checks<'_>) {
         let at = place.key("command");
         if let Some(command) = checks.text(raw.command, &at) {
             // A path may hold blanks; a bare name that does is a command line written as one word.
@@ -125,7 +130,7 @@ impl Inherited {
         }
     }
 
-    fn take_env(&mut self, env: &TextMap, place: &Place<'_>, checks: Checks<'_>) {
+    fn take_env(&mut self, env: &TextMap, place: &JsonLocation<'_>, checks: Checks<'_>) {
         for (name, given) in env.value().into_iter().flatten() {
             let at = place.key(name);
             let well_formed = name
@@ -147,7 +152,7 @@ impl Inherited {
                      the tool needs as an argument instead"
                         .to_owned(),
                 );
-            } else if let Given::Is(value) = given
+            } else if let Field::Value(value) = given
                 && checks.no_nul(value, &at)
             {
                 self.env.insert(name.clone(), value.clone());
@@ -155,14 +160,14 @@ impl Inherited {
         }
     }
 
-    fn take_only_if(&mut self, raw: Level<'_>, place: &Place<'_>, checks: Checks<'_>) {
+    fn take_only_if(&mut self, raw: Level<'_>, place: &JsonLocation<'_>, checks: Checks<'_>) {
         if raw.only_if.is_absent() {
             return;
         }
         checks.not_empty(raw.only_if, place);
         self.only_if.clear();
         for (index, given) in raw.only_if.elements().iter().enumerate() {
-            if let Given::Is(path) = given
+            if let Field::Value(path) = given
                 && checks.path_below(path, &place.index(index))
             {
                 self.only_if.push(path.clone());
@@ -170,7 +175,12 @@ impl Inherited {
         }
     }
 
-    fn take_annotations(&mut self, raw: &RawAnnotations, place: &Place<'_>, checks: Checks<'_>) {
+    fn take_annotations(
+        &mut self,
+        raw: &RawAnnotations,
+        place: &JsonLocation<'_>,
+        checks: Checks<'_>,
+    ) {
         let mine = &mut self.annotations;
         mine.read_only = raw.read_only.copied().or(mine.read_only);
         mine.destructive = raw.destructive.copied().or(mine.destructive);
@@ -185,8 +195,8 @@ impl Inherited {
         }
     }
 
-    fn take_limits(&mut self, raw: &RawLimits, place: &Place<'_>, checks: Checks<'_>) {
-        let mine = &mut self.narrowing;
+    fn take_limits(&mut self, raw: &RawLimits, place: &JsonLocation<'_>, checks: Checks<'_>) {
+        let mine = &mut self.restrictions;
         let memory = checks.in_range(&raw.memory_mb, bounds::MEMORY_MB, &place.key("memory_mb"));
         let processes = checks.in_range(&raw.processes, bounds::PROCESSES, &place.key("processes"));
         let output = checks.in_range(&raw.output_mb, bounds::OUTPUT_MB, &place.key("output_mb"));

@@ -1,7 +1,7 @@
 //! From the raw form to the resolved form: inheritance written out, every rule of meaning checked.
 //!
 //! Works on one file at a time and reports all of its faults; what needs more than one file (names
-//! taken twice, targets of steps) is judged by [`link`](super::link). Reads no file and runs nothing.
+//! taken twice, targets of steps) is files by [`link`](super::link). Reads no file and runs nothing.
 
 mod argument;
 mod availability;
@@ -17,19 +17,19 @@ use std::sync::Arc;
 use self::checks::Checks;
 use self::inherit::Inherited;
 use super::describe;
-use super::fault::{Faults, Place};
-use super::given::Given;
+use super::fault::{Faults, JsonLocation};
+use super::field::Field;
 use super::input_schema::input_schema;
 use super::limits;
 use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
 use super::raw::{Level, RawToolFile};
-use super::spec::{Action, CommandLine, LeafSpec, ToolSpec};
+use super::spec::{Action, CommandLine, ToolFile, ToolSpec};
 
 /// Resolves a decoded file. The result is to be used only when `faults` stayed empty; otherwise it
 /// tells which names the file would have offered.
-pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> ToolSpec {
+pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> ToolFile {
     let checks = Checks::new(faults);
-    let root = Place::ROOT;
+    let root = JsonLocation::ROOT;
     let name = checks
         .required(&raw.name, &root, "name")
         .cloned()
@@ -46,10 +46,10 @@ pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> Tool
 
     let mut resolver = Resolver {
         checks,
-        tool: ToolSpec {
+        file: ToolFile {
             source: source.to_owned(),
             name: name.clone(),
-            leaves: Vec::new(),
+            tools: Vec::new(),
             disabled: Vec::new(),
         },
     };
@@ -58,12 +58,12 @@ pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> Tool
         is_tool: true,
     };
     resolver.level(raw.level(), Inherited::default(), &root, start);
-    resolver.tool
+    resolver.file
 }
 
 struct Resolver<'f> {
     checks: Checks<'f>,
-    tool: ToolSpec,
+    file: ToolFile,
 }
 
 /// Where a level begins: its full name so far, and whether it is the tool itself.
@@ -74,14 +74,20 @@ struct Start<'n> {
 }
 
 impl Resolver<'_> {
-    fn level(&mut self, raw: Level<'_>, above: Inherited, place: &Place<'_>, start: Start<'_>) {
+    fn level(
+        &mut self,
+        raw: Level<'_>,
+        above: Inherited,
+        place: &JsonLocation<'_>,
+        start: Start<'_>,
+    ) {
         let checks = self.checks;
         checks.required(raw.description, place, "description");
         checks.text(raw.description, &place.key("description"));
         checks.text(raw.title, &place.key("title"));
         let inherited = above.with(raw, place, checks);
         if raw.subcommand.elements().is_empty() {
-            self.leaf(raw, inherited, place, start);
+            self.tool(raw, inherited, place, start);
         } else {
             self.group(raw, &inherited, place, start);
         }
@@ -92,7 +98,7 @@ impl Resolver<'_> {
         &mut self,
         raw: Level<'_>,
         inherited: &Inherited,
-        place: &Place<'_>,
+        place: &JsonLocation<'_>,
         start: Start<'_>,
     ) {
         for (field, present) in [
@@ -117,7 +123,7 @@ impl Resolver<'_> {
             }
         }
         let list = place.key("subcommand");
-        let so_far = self.tool.leaves.len() + self.tool.disabled.len();
+        let so_far = self.file.tools.len() + self.file.disabled.len();
         let count = so_far + raw.subcommand.elements().len();
         if self
             .checks
@@ -126,7 +132,7 @@ impl Resolver<'_> {
             return;
         }
         for (index, given) in raw.subcommand.elements().iter().enumerate() {
-            let Given::Is(subcommand) = given else {
+            let Field::Value(subcommand) = given else {
                 continue;
             };
             let place = list.index(index);
@@ -144,7 +150,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn subcommand_name(&self, given: &Given<String>, place: &Place<'_>) -> String {
+    fn subcommand_name(&self, given: &Field<String>, place: &JsonLocation<'_>) -> String {
         let Some(name) = self.checks.required(given, place, "name") else {
             return String::new();
         };
@@ -161,7 +167,13 @@ impl Resolver<'_> {
         name.clone()
     }
 
-    fn leaf(&mut self, raw: Level<'_>, inherited: Inherited, place: &Place<'_>, start: Start<'_>) {
+    fn tool(
+        &mut self,
+        raw: Level<'_>,
+        inherited: Inherited,
+        place: &JsonLocation<'_>,
+        start: Start<'_>,
+    ) {
         self.check_full_name(start, place);
         let is_sequence = raw.sequence.is_present() || inherited.command == SEQUENCE_COMMAND;
         let arguments = if is_sequence {
@@ -173,7 +185,7 @@ impl Resolver<'_> {
         let action = if is_sequence {
             let steps = sequence::resolve_steps(
                 raw,
-                &self.tool.name,
+                &self.file.name,
                 start,
                 &inherited,
                 place,
@@ -190,7 +202,7 @@ impl Resolver<'_> {
             })
         };
         if !inherited.enabled {
-            self.tool.disabled.push(start.name.to_owned());
+            self.file.disabled.push(start.name.to_owned());
             return;
         }
         let description = raw
@@ -198,7 +210,7 @@ impl Resolver<'_> {
             .value()
             .map(String::as_str)
             .unwrap_or_default();
-        self.tool.leaves.push(Arc::new(LeafSpec {
+        self.file.tools.push(Arc::new(ToolSpec {
             name: start.name.to_owned(),
             pointer: place.pointer(),
             title: raw.title.value().cloned(),
@@ -217,11 +229,11 @@ impl Resolver<'_> {
             availability: inherited.availability,
             install_instructions: inherited.install_instructions,
             annotations: inherited.annotations,
-            narrowing: inherited.narrowing,
+            restrictions: inherited.restrictions,
         }));
     }
 
-    fn refuse_options_behind_dashes(&self, raw: Level<'_>, place: &Place<'_>) {
+    fn refuse_options_behind_dashes(&self, raw: Level<'_>, place: &JsonLocation<'_>) {
         let first = raw.positional_args_first.copied() == Some(true);
         let dashes = raw.end_of_options.copied() == Some(true)
             || raw.positional_args.elements().iter().any(|given| {
@@ -239,9 +251,9 @@ impl Resolver<'_> {
     }
 
     /// The parts of a name can be right one by one and too long together.
-    fn check_full_name(&self, start: Start<'_>, place: &Place<'_>) {
+    fn check_full_name(&self, start: Start<'_>, place: &JsonLocation<'_>) {
         let length = start.name.chars().count();
-        if !start.is_tool && length > MAX_NAME_LENGTH && self.tool.name.len() <= MAX_NAME_LENGTH {
+        if !start.is_tool && length > MAX_NAME_LENGTH && self.file.name.len() <= MAX_NAME_LENGTH {
             self.checks.faults.add_with_hint(
                 &place.key("name"),
                 format!(
@@ -254,7 +266,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn refuse_arguments_of_sequence(&self, raw: Level<'_>, place: &Place<'_>) {
+    fn refuse_arguments_of_sequence(&self, raw: Level<'_>, place: &JsonLocation<'_>) {
         for (field, present) in [
             ("options", raw.options.is_present()),
             ("positional_args", raw.positional_args.is_present()),

@@ -3,8 +3,8 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::limits;
 use super::super::raw::List;
 use super::super::spec::{ScalarSpec, ValueSpec};
@@ -15,7 +15,7 @@ use super::checks::Checks;
 pub(super) fn allowed_values(
     list: &List<Value>,
     scalar: &ScalarSpec,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Vec<Value> {
     checks.not_empty(list, place);
@@ -30,7 +30,7 @@ pub(super) fn allowed_values(
     let restrictions = ValueSpec::One(scalar.clone());
     let mut allowed: Vec<Value> = Vec::new();
     for (index, given) in list.elements().iter().enumerate() {
-        let Given::Is(value) = given else { continue };
+        let Field::Value(value) = given else { continue };
         let at = place.index(index);
         if let Err(message) = check_value(&restrictions, value) {
             let hint = "every value listed must fit the type and limits of the argument";
@@ -49,8 +49,8 @@ pub(super) fn allowed_values(
 
 /// The expression of `pattern`.
 pub(super) fn pattern(
-    given: &Given<String>,
-    place: &Place<'_>,
+    given: &Field<String>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Option<Regex> {
     let text = given.value()?;

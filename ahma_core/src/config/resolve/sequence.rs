@@ -1,8 +1,8 @@
-//! Steps of a sequence: each becomes the call of a leaf by its full name. Whether that leaf exists
-//! is judged when all files are known.
+//! Steps of a sequence: each becomes the call of a tool by its full name. Whether that tool exists
+//! is files when all files are known.
 
-use super::super::fault::Place;
-use super::super::given::Given;
+use super::super::fault::JsonLocation;
+use super::super::field::Field;
 use super::super::limits;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawStep};
@@ -16,7 +16,7 @@ pub(super) fn resolve_steps(
     tool_name: &str,
     start: Start<'_>,
     inherited: &Inherited,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Sequence {
     let list = place.key("sequence");
@@ -49,7 +49,7 @@ pub(super) fn resolve_steps(
     checks.too_many(count, limits::STEPS_PER_SEQUENCE, "steps", &list);
     let mut steps = Vec::with_capacity(raw.sequence.elements().len());
     for (index, given) in raw.sequence.elements().iter().enumerate() {
-        if let Given::Is(step) = given {
+        if let Field::Value(step) = given {
             let enclosing = (!start.is_tool).then_some(tool_name);
             steps.push(resolve_step(step, enclosing, &list.index(index), checks));
         }
@@ -64,7 +64,7 @@ pub(super) fn resolve_steps(
 fn resolve_step(
     raw: &RawStep,
     enclosing: Option<&str>,
-    place: &Place<'_>,
+    place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> StepSpec {
     if enclosing.is_none() {
@@ -108,7 +108,7 @@ fn resolve_step(
     }
 }
 
-fn refuse_double_condition(raw: &RawStep, place: &Place<'_>, checks: Checks<'_>) {
+fn refuse_double_condition(raw: &RawStep, place: &JsonLocation<'_>, checks: Checks<'_>) {
     let exists = raw.skip_if_file_exists.value();
     if exists.is_some() && exists == raw.skip_if_file_missing.value() {
         checks.faults.add_with_hint(
@@ -119,7 +119,11 @@ fn refuse_double_condition(raw: &RawStep, place: &Place<'_>, checks: Checks<'_>)
     }
 }
 
-fn relative_path(given: &Given<String>, place: &Place<'_>, checks: Checks<'_>) -> Option<String> {
+fn relative_path(
+    given: &Field<String>,
+    place: &JsonLocation<'_>,
+    checks: Checks<'_>,
+) -> Option<String> {
     let path = given.value()?;
     checks.path_below(path, place).then(|| path.clone())
 }

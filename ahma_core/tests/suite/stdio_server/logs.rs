@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::{AHMA_MCP, Served};
 
 /// The one file in the server's cache whose name ends so.
-fn file(cache: &Path, ending: &str) -> PathBuf {
+fn file(cache: &Path, completion: &str) -> PathBuf {
     let entries = fs::read_dir(cache.join("ahma_mcp")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut fitting: Vec<PathBuf> = paths
-        .filter(|path| path.to_str().unwrap().ends_with(ending))
+        .filter(|path| path.to_str().unwrap().ends_with(completion))
         .collect();
     assert_eq!(fitting.len(), 1, "{fitting:?}");
     fitting.remove(0)

@@ -40,7 +40,7 @@ fn record(result: &CallResult) -> Value {
 }
 
 /// Takes in an output and checks that it costs no memory and that its end can be read.
-fn flood(act: &str, bytes: u64, lines: u64, patience: Duration) {
+fn flood(act: &str, bytes: u64, lines: u64, timeout: Duration) {
     let mut server = server();
     server
         .client
@@ -50,7 +50,7 @@ fn flood(act: &str, bytes: u64, lines: u64, patience: Duration) {
     arguments["execution_mode"] = json!("async");
     let started = server.client.call("sandboxed_shell", &arguments);
     let id = started.record["operation_id"].clone();
-    let end = Instant::now() + patience;
+    let end = Instant::now() + timeout;
     let result = loop {
         let seconds = json!({ "operation_id": [id], "timeout_seconds": 10 });
         let result = server.client.call("await", &seconds);

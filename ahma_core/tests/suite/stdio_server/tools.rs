@@ -15,7 +15,7 @@ use super::AHMA_MCP;
 /// A user who owns nothing on the machine.
 const NOBODY: u32 = 65534;
 /// Installing takes as long as the registry does.
-const PATIENCE: Duration = Duration::from_secs(240);
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 const GIT_ANEW: &str = "git init -q -b main && echo a > f && git add f && git commit -q -m one && \
      git log --format='%an <%ae>'";
@@ -202,7 +202,7 @@ impl Developer {
             .client
             .call("sandboxed_shell", &json!({ "command": script }));
         let waiting = json!({ "operation_id": started.operation_id(), "timeout_seconds": 20 });
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let result = self.client.call("await", &waiting);
             if !result.text.contains("still running") {

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 /// As many as wait at most while they are used, unless more are wanted at rest.
-const MOST: usize = 12;
+const MAX_SHELLS: usize = 12;
 /// A pause in which more than a few are replaced.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Scripts in a row, before more wait.
@@ -59,7 +59,7 @@ impl PoolSizer {
         let follows = last.is_some_and(|last| now.saturating_duration_since(last) < APART);
         self.in_a_row = if follows { self.in_a_row + 1 } else { 1 };
         if left < self.at_rest && self.in_a_row >= IN_A_ROW {
-            self.in_use = (self.in_use * 2).min(MOST.max(self.at_rest));
+            self.in_use = (self.in_use * 2).min(MAX_SHELLS.max(self.at_rest));
         }
     }
 

@@ -23,9 +23,9 @@ use crate::wire;
 /// How long a cell stays free before it asks itself whether it is needed.
 const IDLE_MILLISECONDS: i64 = 500;
 /// Ended processes that are collected before signals are looked at again.
-const MOST_AT_ONCE: u32 = 64;
+const MAX_AT_ONCE: u32 = 64;
 /// How often something is tried that others keep busy for a moment.
-const MOST_ATTEMPTS: u32 = 100_000;
+const MAX_ATTEMPTS: u32 = 100_000;
 /// Exit code of a process that could not even be confined; the cell is of no use then.
 const UNCONFINED: i32 = 1;
 /// Exit code of a process that could not become its command.
@@ -77,7 +77,7 @@ fn prepare(cell: &Shared) -> Result<(), Failure> {
     let mut attempts = 0;
     loop {
         match raw::make_proc_read_only() {
-            Err(libc::EBUSY) if attempts < MOST_ATTEMPTS => {
+            Err(libc::EBUSY) if attempts < MAX_ATTEMPTS => {
                 attempts += 1;
                 raw::let_others_run();
             }
@@ -134,11 +134,11 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
         }
         // A free cell waits for a while only; one with a command as long as it takes.
         let is_idle = may_be_surplus && command.is_none();
-        let patience = match left {
+        let timeout = match left {
             Left::MoreToCollect => Some(0),
             _ => is_idle.then_some(IDLE_MILLISECONDS),
         };
-        match raw::next_signal(patience) {
+        match raw::next_signal(timeout) {
             Err(libc::EAGAIN) if left == Left::MoreToCollect => {}
             Err(libc::EAGAIN) if cell.give_up() => raw::exit(0),
             Err(libc::EAGAIN) => may_be_surplus = false,
@@ -167,7 +167,7 @@ enum Left {
 /// than some at a time: processes that come and go without end must not keep signals from being heard.
 fn reap(main: usize) -> (Option<i32>, Left) {
     let mut ended = None;
-    for _ in 0..MOST_AT_ONCE {
+    for _ in 0..MAX_AT_ONCE {
         let mut status = 0;
         match raw::wait_without_blocking(&mut status) {
             Ok(0) => return (ended, Left::Running),

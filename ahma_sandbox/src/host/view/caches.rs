@@ -16,9 +16,9 @@ use super::named;
 use crate::policy::{SandboxPolicy, Seed};
 
 /// More hosts than one server ever has at the same time or after each other.
-const MOST_HOSTS: u32 = 100_000;
+const MAX_HOSTS: u32 = 100_000;
 /// Changes of so many earlier hosts are still seen.
-const MOST_LAYERS: usize = 16;
+const MAX_LAYERS: usize = 16;
 
 /// What goes into the view for each seed, opened; a seed that cannot be used is left out.
 pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
@@ -48,7 +48,7 @@ pub(super) fn open(policy: &SandboxPolicy) -> Vec<(PathBuf, Tree)> {
 /// share one.
 fn place_for_changes(private_dir: &Path) -> io::Result<u32> {
     let place = place_below(&open_real(private_dir)?, Path::new(CACHES), Kind::Directory)?;
-    for number in 0..MOST_HOSTS {
+    for number in 0..MAX_HOSTS {
         match mkdirat(&place, number.to_string(), Mode::RWXU) {
             Ok(()) => return Ok(number),
             Err(Errno::EXIST) => {}
@@ -81,7 +81,7 @@ fn overlay(policy: &SandboxPolicy, seed: &Seed, host: u32, number: usize) -> io:
     }
     let earlier = (0..host).rev().map(|host| changes(policy, host, number));
     let earlier = earlier.map(|changes| changes.join("upper"));
-    let earlier = earlier.filter(|upper| upper.is_dir()).take(MOST_LAYERS);
+    let earlier = earlier.filter(|upper| upper.is_dir()).take(MAX_LAYERS);
     let lower: Vec<PathBuf> = earlier.chain([seed.from.clone()]).collect();
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     new_overlay(&lower, &upper, &work, quiet)

@@ -7,25 +7,25 @@ use std::path::Path;
 use tempfile::TempPath;
 use tokio::task::spawn_blocking;
 
-use super::command_line::Word;
+use super::command_line::Arg;
 
 /// The words of a command line, with the files they name. Dropping it removes the files.
-pub(super) struct WordsOnDisk {
+pub(super) struct ArgFiles {
     pub(super) words: Vec<OsString>,
     files: Vec<TempPath>,
 }
 
-impl WordsOnDisk {
+impl ArgFiles {
     /// Writes what has to be written into `directory`, which commands can read.
-    pub(super) async fn write(words: &[Word], directory: &Path) -> io::Result<Self> {
-        let mut written = WordsOnDisk {
+    pub(super) async fn write(words: &[Arg], directory: &Path) -> io::Result<Self> {
+        let mut written = ArgFiles {
             words: Vec::with_capacity(words.len()),
             files: Vec::new(),
         };
         for word in words {
             match word {
-                Word::Text(text) => written.words.push(text.into()),
-                Word::File { prefix, content } => {
+                Arg::Text(text) => written.words.push(text.into()),
+                Arg::File { prefix, content } => {
                     let (directory, content) = (directory.to_owned(), content.clone());
                     let file = spawn_blocking(move || new_file(&directory, &content)).await??;
                     let mut word = OsString::from(prefix);

@@ -10,18 +10,18 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A connection whose writes must get on.
-pub(crate) struct Patient {
+pub(crate) struct WriteTimeout {
     stream: TcpStream,
-    patience: Duration,
+    timeout: Duration,
     /// Made when something has to wait for the first time: most answers never do.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
-    pub(crate) fn new(stream: TcpStream, patience: Duration) -> Self {
-        Patient {
+impl WriteTimeout {
+    pub(crate) fn new(stream: TcpStream, timeout: Duration) -> Self {
+        WriteTimeout {
             stream,
-            patience,
+            timeout,
             waiting: None,
         }
     }
@@ -36,7 +36,7 @@ impl Patient {
             self.waiting = None;
             return written;
         }
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.timeout;
         let waiting = self
             .waiting
             .get_or_insert_with(|| Box::pin(sleep_until(end)));
@@ -46,7 +46,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for WriteTimeout {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -56,7 +56,7 @@ impl AsyncRead for Patient {
     }
 }
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for WriteTimeout {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -16,7 +16,7 @@ const EXIT_NO_SANDBOX: u8 = 3;
 const EXIT_NO_PLACE: u8 = 4;
 
 /// What went wrong.
-pub(super) enum Failure {
+pub(super) enum StartupError {
     /// The operator's settings cannot be used.
     Usage(String),
     /// Commands cannot be confined.
@@ -27,32 +27,32 @@ pub(super) enum Failure {
     Other(String),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for StartupError {
     fn from(error: io::Error) -> Self {
-        Failure::Other(error.to_string())
+        StartupError::Other(error.to_string())
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for StartupError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(message) | Failure::NoPlace(message) | Failure::Other(message) => {
-                formatter.write_str(message)
-            }
-            Failure::NoSandbox(error) => write!(formatter, "{error}\nhint: {}", error.hint()),
+            StartupError::Usage(message)
+            | StartupError::NoPlace(message)
+            | StartupError::Other(message) => formatter.write_str(message),
+            StartupError::NoSandbox(error) => write!(formatter, "{error}\nhint: {}", error.hint()),
         }
     }
 }
 
-impl Failure {
+impl StartupError {
     /// Says what happened on stderr, whatever is logged where; the exit code.
     pub(super) fn report(self) -> ExitCode {
         let _ = writeln!(io::stderr(), "error: {self}");
         ExitCode::from(match self {
-            Failure::Usage(_) => EXIT_USAGE,
-            Failure::NoSandbox(_) => EXIT_NO_SANDBOX,
-            Failure::NoPlace(_) => EXIT_NO_PLACE,
-            Failure::Other(_) => EXIT_FAILURE,
+            StartupError::Usage(_) => EXIT_USAGE,
+            StartupError::NoSandbox(_) => EXIT_NO_SANDBOX,
+            StartupError::NoPlace(_) => EXIT_NO_PLACE,
+            StartupError::Other(_) => EXIT_FAILURE,
         })
     }
 }

@@ -8,14 +8,14 @@ use tokio::sync::Notify;
 
 /// A value with those who wait for it.
 #[derive(Debug, Default)]
-pub(crate) struct Watched<T> {
+pub(crate) struct LightWatch<T> {
     value: Mutex<T>,
     changed: Notify,
 }
 
-impl<T> Watched<T> {
+impl<T> LightWatch<T> {
     pub(crate) fn new(value: T) -> Self {
-        Watched {
+        LightWatch {
             value: Mutex::new(value),
             changed: Notify::new(),
         }
@@ -57,7 +57,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn no_change_is_missed() {
         for _ in 0..200 {
-            let watched = Arc::new(Watched::new(0));
+            let watched = Arc::new(LightWatch::new(0));
             let writer = Arc::clone(&watched);
             let writing = tokio::spawn(async move {
                 for _ in 0..10 {

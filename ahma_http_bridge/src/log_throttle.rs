@@ -7,7 +7,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Counts what is not written.
 #[derive(Debug, Default)]
-pub(crate) struct Seldom(Mutex<Passed>);
+pub(crate) struct LogThrottle(Mutex<Passed>);
 
 #[derive(Debug, Default)]
 struct Passed {
@@ -15,7 +15,7 @@ struct Passed {
     over: u64,
 }
 
-impl Seldom {
+impl LogThrottle {
     /// Whether the next one is written, and how many were not since the last.
     pub(crate) fn next(&self) -> Option<u64> {
         self.at(Instant::now())
@@ -40,8 +40,8 @@ mod tests {
 
     #[test]
     fn one_a_second_is_written_and_the_others_are_counted() {
-        let (seldom, begun) = (Seldom::default(), Instant::now());
-        let at = |ms| seldom.at(begun + Duration::from_millis(ms));
+        let (log_throttle, begun) = (LogThrottle::default(), Instant::now());
+        let at = |ms| log_throttle.at(begun + Duration::from_millis(ms));
         assert_eq!(at(0), Some(0));
         assert_eq!((at(1), at(500), at(999)), (None, None, None));
         assert_eq!(at(1000), Some(3));

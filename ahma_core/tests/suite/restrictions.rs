@@ -5,24 +5,24 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_core::config::Narrowing;
+use ahma_core::config::Restrictions;
 use ahma_core::executor::CommandPlan;
 use ahma_core::operation::{Operation, OperationState};
 use ahma_sandbox::Input;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, patiently, text};
-use crate::leaves_of;
+use crate::tools_of;
 
 /// What a tool file says, as the loader understands it.
-fn narrowing(fields: &Value) -> Narrowing {
+fn restrictions(fields: &Value) -> Restrictions {
     let mut tool = json!({ "name": "t", "description": "T.", "command": "sh" });
     let given = fields.as_object().unwrap().clone();
     tool.as_object_mut().unwrap().extend(given);
-    leaves_of(&tool).remove(0).narrowing
+    tools_of(&tool).remove(0).restrictions
 }
 
-async fn run(bench: &Bench, narrowing: Narrowing, script: &str) -> Arc<Operation> {
+async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<Operation> {
     let plan = CommandPlan {
         tool: "t".to_owned(),
         arguments: ["bash", "-c", script].map(Into::into).to_vec(),
@@ -33,15 +33,15 @@ async fn run(bench: &Bench, narrowing: Narrowing, script: &str) -> Arc<Operation
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
         deadline: Duration::from_secs(30),
-        narrowing,
+        restrictions,
     };
     let operation = bench.executor.start(plan, &"test".into()).unwrap();
     patiently(operation.ended()).await;
     operation
 }
 
-async fn succeeds(bench: &Bench, narrowing: Narrowing, script: &str) -> bool {
-    let operation = run(bench, narrowing, script).await;
+async fn succeeds(bench: &Bench, restrictions: Restrictions, script: &str) -> bool {
+    let operation = run(bench, restrictions, script).await;
     operation.state() == OperationState::Completed
 }
 
@@ -54,11 +54,11 @@ async fn a_tool_without_network_has_none_and_others_keep_theirs() {
         "exec 3<>/dev/tcp/127.0.0.1/{}",
         listener.local_addr().unwrap().port()
     );
-    let without = narrowing(&json!({ "network": false }));
-    assert!(succeeds(&bench, Narrowing::default(), &connect).await);
+    let without = restrictions(&json!({ "network": false }));
+    assert!(succeeds(&bench, Restrictions::default(), &connect).await);
     assert!(!succeeds(&bench, without, &connect).await);
     assert!(succeeds(&bench, without, "echo fine").await);
-    assert!(succeeds(&bench, Narrowing::default(), &connect).await);
+    assert!(succeeds(&bench, Restrictions::default(), &connect).await);
 }
 
 /// Proves: S41.
@@ -66,13 +66,13 @@ async fn a_tool_without_network_has_none_and_others_keep_theirs() {
 async fn a_tool_that_does_not_write_cannot() {
     let bench = Bench::new(4);
     fs::write(bench.scope.join("file"), "content").unwrap();
-    let without = narrowing(&json!({ "writes": false }));
+    let without = restrictions(&json!({ "writes": false }));
     assert!(succeeds(&bench, without, "cat file && echo x > $TMPDIR/f").await);
     for script in ["echo x > new", "echo x > file", "rm file", "chmod 600 file"] {
         assert!(!succeeds(&bench, without, script).await, "{script}");
     }
     assert_eq!(fs::read(bench.scope.join("file")).unwrap(), b"content");
-    assert!(succeeds(&bench, Narrowing::default(), "echo x > new && rm file").await);
+    assert!(succeeds(&bench, Restrictions::default(), "echo x > new && rm file").await);
 }
 
 /// Proves: S41.
@@ -80,24 +80,24 @@ async fn a_tool_that_does_not_write_cannot() {
 async fn a_tool_gets_no_more_memory_and_processes_than_it_says() {
     let bench = Bench::new(4);
     let take = |mb: u32| format!("/usr/bin/python3 -c 'bytearray({mb} << 20)'");
-    let little = narrowing(&json!({ "limits": { "memory_mb": 200 } }));
+    let little = restrictions(&json!({ "limits": { "memory_mb": 200 } }));
     assert!(succeeds(&bench, little, &take(50)).await);
     assert!(!succeeds(&bench, little, &take(400)).await);
-    assert!(succeeds(&bench, Narrowing::default(), &take(400)).await);
+    assert!(succeeds(&bench, Restrictions::default(), &take(400)).await);
 
     let fork = "import os; pids = [os.fork() or os._exit(0) for _ in range(5)]";
     let fork = format!("/usr/bin/python3 -c '{fork}'");
-    let few = narrowing(&json!({ "limits": { "processes": 4 } }));
+    let few = restrictions(&json!({ "limits": { "processes": 4 } }));
     assert!(!succeeds(&bench, few, &fork).await);
     assert!(succeeds(&bench, few, "/bin/true; /bin/true").await);
-    assert!(succeeds(&bench, Narrowing::default(), &fork).await);
+    assert!(succeeds(&bench, Restrictions::default(), &fork).await);
 }
 
 /// Proves: S41.
 #[tokio::test]
 async fn output_beyond_a_tools_limit_is_counted_and_dropped() {
     let bench = Bench::new(4);
-    let little = narrowing(&json!({ "limits": { "output_mb": 1 } }));
+    let little = restrictions(&json!({ "limits": { "output_mb": 1 } }));
     let operation = run(
         &bench,
         little,
@@ -119,19 +119,19 @@ async fn output_beyond_a_tools_limit_is_counted_and_dropped() {
 #[tokio::test]
 async fn tools_that_give_up_the_same_share_a_host_and_only_some_are_kept() {
     let bench = Bench::new(4);
-    let of = |narrowing| {
+    let of = |restrictions| {
         let hosts = Arc::clone(&bench.hosts);
-        async move { hosts.host(&narrowing).await.unwrap().pid() }
+        async move { hosts.host(&restrictions).await.unwrap().pid() }
     };
-    let offline = narrowing(&json!({ "network": false }));
-    let usual = of(Narrowing::default()).await;
+    let offline = restrictions(&json!({ "network": false }));
+    let usual = of(Restrictions::default()).await;
     let first = of(offline).await;
     assert_ne!(first, usual);
     // How much output is kept is no business of the host.
-    let with_output = narrowing(&json!({ "network": false, "limits": { "output_mb": 3 } }));
+    let with_output = restrictions(&json!({ "network": false, "limits": { "output_mb": 3 } }));
     assert_eq!(of(with_output).await, first);
     for number in 1..=8 {
-        of(narrowing(&json!({ "limits": { "processes": number } }))).await;
+        of(restrictions(&json!({ "limits": { "processes": number } }))).await;
     }
     assert_ne!(of(offline).await, first, "it was not used for longest");
 }
@@ -142,10 +142,10 @@ async fn what_cannot_be_taken_away_is_said_in_the_result() {
     let bench = Bench::with(4, |policy| {
         policy.without = vec![ahma_sandbox::Layer::Namespaces];
     });
-    assert!(succeeds(&bench, Narrowing::default(), "true").await);
-    let few = narrowing(&json!({ "writes": false, "limits": { "processes": 4 } }));
+    assert!(succeeds(&bench, Restrictions::default(), "true").await);
+    let few = restrictions(&json!({ "writes": false, "limits": { "processes": 4 } }));
     let operation = run(&bench, few, "true").await;
-    let warnings = operation.ending().unwrap().warnings.join("\n");
+    let warnings = operation.completion().unwrap().warnings.join("\n");
     assert!(
         warnings.contains("limit of 4 processes is not enforced"),
         "{warnings}"
@@ -154,6 +154,6 @@ async fn what_cannot_be_taken_away_is_said_in_the_result() {
         warnings.contains("although nothing may be written"),
         "{warnings}"
     );
-    let usual = run(&bench, Narrowing::default(), "true").await;
-    assert_eq!(usual.ending().unwrap().warnings, Vec::<String>::new());
+    let usual = run(&bench, Restrictions::default(), "true").await;
+    assert_eq!(usual.completion().unwrap().warnings, Vec::<String>::new());
 }

@@ -13,45 +13,45 @@ use super::caller::Caller;
 use super::calls::{describe_faults, follow, working_directory};
 use super::{ServiceState, sequence};
 use crate::config::{
-    Action, LeafSpec, META_PARAMETERS, Waiting, check_arguments, listed_description,
+    Action, META_PARAMETERS, ToolSpec, Waiting, check_arguments, listed_description,
 };
 use crate::executor::CommandPlan;
-use crate::executor::command_line::{Surroundings, build};
+use crate::executor::command_line::{PathContext, build};
 
 /// A declared tool as clients see it.
-pub(super) fn tool(leaf: &LeafSpec, always_sync: bool) -> Tool {
+pub(super) fn tool(tool: &ToolSpec, always_sync: bool) -> Tool {
     let waiting = if always_sync {
         Waiting::Always
     } else {
         Waiting::AsDeclared
     };
-    let promised = leaf.annotations;
+    let promised = tool.annotations;
     let mut hints = ToolAnnotations::new();
     hints.read_only_hint = promised.read_only;
     hints.destructive_hint = promised.destructive;
     hints.idempotent_hint = promised.idempotent;
     hints.open_world_hint = promised.open_world;
-    let schema = Arc::clone(&leaf.input_schema);
-    let description = listed_description(leaf, waiting);
-    let mut tool = Tool::new(leaf.name.clone(), description, schema).with_annotations(hints);
-    tool.title.clone_from(&leaf.title);
-    tool
+    let schema = Arc::clone(&tool.input_schema);
+    let description = listed_description(tool, waiting);
+    let mut listed = Tool::new(tool.name.clone(), description, schema).with_annotations(hints);
+    listed.title.clone_from(&tool.title);
+    listed
 }
 
 /// Answers a call of a declared tool.
 pub(super) async fn call(
     state: &Arc<ServiceState>,
-    leaf: &LeafSpec,
+    tool: &ToolSpec,
     arguments: Map<String, Value>,
     caller: &Caller,
 ) -> Result<CallToolResponse, String> {
-    if let Action::Sequence(sequence) = &leaf.action {
-        return sequence::call(state, leaf, sequence, arguments, caller).await;
+    if let Action::Sequence(sequence) = &tool.action {
+        return sequence::call(state, tool, sequence, arguments, caller).await;
     }
     // A wrong one is refused with all others when the command is planned.
     let asked = arguments.get("execution_mode").cloned();
-    let plan = plan(state, leaf, arguments).await?;
-    let usual = if leaf.synchronous {
+    let plan = plan(state, tool, arguments).await?;
+    let usual = if tool.synchronous {
         ExecutionMode::Sync
     } else {
         ExecutionMode::Async
@@ -63,18 +63,18 @@ pub(super) async fn call(
 /// The command of a call.
 pub(super) async fn plan(
     state: &ServiceState,
-    leaf: &LeafSpec,
+    tool: &ToolSpec,
     arguments: Map<String, Value>,
 ) -> Result<CommandPlan, String> {
     // Everything that is wrong, in one answer.
-    let faults = check_arguments(leaf, &arguments);
+    let faults = check_arguments(tool, &arguments);
     if !faults.is_empty() {
         return Err(describe_faults(faults));
     }
     let (meta, given): (Map<String, Value>, Map<String, Value>) = arguments
         .into_iter()
         .partition(|(name, _)| META_PARAMETERS.contains(&name.as_str()));
-    let meta: MetaArguments = read(&leaf.name, meta)?;
+    let meta: MetaArguments = read(&tool.name, meta)?;
     let working_directory = working_directory(state, meta.working_directory.as_deref()).await?;
     let policy = state.hosts.policy();
     let roots: Vec<PathBuf> = [&policy.scope]
@@ -83,22 +83,22 @@ pub(super) async fn plan(
         .chain(&policy.write)
         .cloned()
         .collect();
-    let surroundings = Surroundings {
+    let context = PathContext {
         working_directory: &working_directory,
         roots: &roots,
     };
-    let command = build(leaf, &given, surroundings).map_err(describe_faults)?;
+    let command = build(tool, &given, context).map_err(describe_faults)?;
     let mut environment = state.environment.clone();
-    for (name, value) in &leaf.env {
+    for (name, value) in &tool.env {
         environment.retain(|(known, _)| known != name.as_str());
         environment.push((name.into(), value.into()));
     }
-    let declared = leaf
+    let declared = tool
         .timeout_seconds
         .map(|seconds| Duration::from_secs(seconds.into()));
     let asked = meta.timeout_seconds.map(Duration::from_secs_f64);
     Ok(CommandPlan {
-        tool: leaf.name.clone(),
+        tool: tool.name.clone(),
         arguments: command.words,
         environment,
         working_directory,
@@ -106,6 +106,6 @@ pub(super) async fn plan(
             .input
             .map_or(Input::Nothing, |text| Input::Bytes(text.into_bytes())),
         deadline: asked.or(declared).unwrap_or(state.default_deadline),
-        narrowing: leaf.narrowing,
+        restrictions: tool.restrictions,
     })
 }

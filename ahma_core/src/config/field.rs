@@ -1,8 +1,8 @@
 //! A field of the raw form that remembers whether it was absent, faulty, or given.
 //!
-//! Plain serde stops at the first error. A [`Given`] field keeps a faulty value from ending the
-//! struct around it: the decoder has reported the fault, the field becomes [`Given::Faulty`], and
-//! the rest of the file is still judged. Only [`decode`](super::decode) may feed these types: any
+//! Plain serde stops at the first error. A [`Field`] field keeps a faulty value from completion the
+//! struct around it: the decoder has reported the fault, the field becomes [`Field::Invalid`], and
+//! the rest of the file is still files. Only [`decode`](super::decode) may feed these types: any
 //! other deserializer's errors would be lost.
 
 use std::borrow::Cow;
@@ -12,32 +12,32 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Visitor};
 
-/// The newtype name under which the decoder reports an error before a [`Given`] swallows it.
-pub(super) const GIVEN: &str = "ahma::Given";
+/// The newtype name under which the decoder reports an error before a [`Field`] swallows it.
+pub(super) const FIELD: &str = "ahma::Field";
 
 /// A member of an object, or an element of an array, as the author wrote it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) enum Given<T> {
+pub(crate) enum Field<T> {
     /// Not there.
     #[default]
-    Absent,
+    Missing,
     /// There, but wrong; the fault has been reported.
-    Faulty,
+    Invalid,
     /// There.
-    Is(T),
+    Value(T),
 }
 
-impl<T> Given<T> {
+impl<T> Field<T> {
     /// The value, if there is a usable one.
     pub(crate) fn value(&self) -> Option<&T> {
         match self {
-            Given::Is(value) => Some(value),
-            Given::Absent | Given::Faulty => None,
+            Field::Value(value) => Some(value),
+            Field::Missing | Field::Invalid => None,
         }
     }
 
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self, Given::Absent)
+        matches!(self, Field::Missing)
     }
 
     pub(crate) fn is_present(&self) -> bool {
@@ -45,20 +45,20 @@ impl<T> Given<T> {
     }
 }
 
-impl<T: Copy> Given<T> {
+impl<T: Copy> Field<T> {
     pub(crate) fn copied(&self) -> Option<T> {
         self.value().copied()
     }
 }
 
-impl<T> Given<Vec<T>> {
+impl<T> Field<Vec<T>> {
     /// The elements; none when the array is absent.
     pub(crate) fn elements(&self) -> &[T] {
         self.value().map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Given<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // `deserialize_option` is what serde's derived code answers for a missing field.
         deserializer.deserialize_option(OptionalVisitor(PhantomData))
@@ -68,21 +68,21 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Given<T> {
 struct OptionalVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for OptionalVisitor<T> {
-    type Value = Given<T>;
+    type Value = Field<T>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a value")
     }
 
     fn visit_none<E>(self) -> Result<Self::Value, E> {
-        Ok(Given::Absent)
+        Ok(Field::Missing)
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         Ok(
-            match deserializer.deserialize_newtype_struct(GIVEN, ReportedVisitor(PhantomData)) {
-                Ok(value) => Given::Is(value),
-                Err(_reported) => Given::Faulty,
+            match deserializer.deserialize_newtype_struct(FIELD, ReportedVisitor(PhantomData)) {
+                Ok(value) => Field::Value(value),
+                Err(_reported) => Field::Invalid,
             },
         )
     }
@@ -102,7 +102,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ReportedVisitor<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Given<T> {
+impl<T: JsonSchema> JsonSchema for Field<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

@@ -2,7 +2,7 @@
 //!
 //! Most commands share one. A tool that gives something up (network, writing, processes, memory) gets a
 //! host whose policy has less, because a host never changes its policy; tools that give up the same share
-//! one. Narrowing only ever takes away.
+//! one. Restrictions only ever takes away.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,12 +12,12 @@ use std::time::Duration;
 use ahma_sandbox::{Network, Sandbox, SandboxHost, SandboxPolicy, SandboxReport, StartError};
 use tokio::time::timeout;
 
-use crate::config::Narrowing;
+use crate::config::Restrictions;
 
 /// A host that is not ready by then hangs, for instance on a dead network mount.
-const START_PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// Hosts that are kept; the one that was not used for longest goes, when nothing runs in it any more.
-const MOST_HOSTS: usize = 8;
+const MAX_HOSTS: usize = 8;
 
 /// Shells that wait for scripts.
 #[derive(Debug, Clone)]
@@ -33,26 +33,26 @@ pub struct WarmShells {
 }
 
 /// Keeps the hosts of one policy.
-pub struct HostKeeper {
+pub struct HostPool {
     sandbox: Sandbox,
     policy: SandboxPolicy,
     warm: Option<WarmShells>,
     /// The one used last comes last.
-    kept: Mutex<Vec<Arc<Place>>>,
+    kept: Mutex<Vec<Arc<HostSlot>>>,
     /// What the first host enforced; later ones must not enforce less.
     first: OnceLock<SandboxReport>,
 }
 
-/// Where the host for one narrowing is kept.
-struct Place {
-    narrowing: Narrowing,
+/// Where the host for one restrictions is kept.
+struct HostSlot {
+    restrictions: Restrictions,
     host: tokio::sync::Mutex<Option<Arc<SandboxHost>>>,
 }
 
-impl HostKeeper {
+impl HostPool {
     /// Nothing is started yet.
     pub fn new(sandbox: Sandbox, policy: SandboxPolicy) -> Self {
-        HostKeeper {
+        HostPool {
             sandbox,
             policy,
             warm: None,
@@ -64,7 +64,7 @@ impl HostKeeper {
     /// The same, with shells that wait in the host of most commands.
     pub fn with_warm_shells(self, shells: WarmShells) -> Self {
         let warm = Some(shells);
-        HostKeeper { warm, ..self }
+        HostPool { warm, ..self }
     }
 
     /// What commands may do.
@@ -74,11 +74,11 @@ impl HostKeeper {
 
     /// A host, alive a moment ago and for the directory that is the scope now. Another one takes the
     /// place of a host that is not; what runs in that one goes on.
-    pub async fn host(&self, narrowing: &Narrowing) -> Result<Arc<SandboxHost>, StartError> {
+    pub async fn host(&self, restrictions: &Restrictions) -> Result<Arc<SandboxHost>, StartError> {
         // Output is limited by the server.
-        let needed = Narrowing {
+        let needed = Restrictions {
             output_mb: None,
-            ..*narrowing
+            ..*restrictions
         };
         let place = self.place(needed);
         let mut kept = place.host.lock().await;
@@ -86,8 +86,8 @@ impl HostKeeper {
         if let Some(host) = kept.as_ref().filter(usable) {
             return Ok(Arc::clone(host));
         }
-        let host = Arc::new(self.start(&narrowed(&self.policy, &needed)).await?);
-        let is_usual = needed == Narrowing::default();
+        let host = Arc::new(self.start(&restricted(&self.policy, &needed)).await?);
+        let is_usual = needed == Restrictions::default();
         if is_usual && self.warm.as_ref().is_some_and(|warm| !warm.wait) {
             self.keep_warm(&host);
         }
@@ -96,12 +96,12 @@ impl HostKeeper {
     }
 
     /// A script has come, so others may.
-    pub(super) fn script_came(&self, host: &SandboxHost, narrowing: &Narrowing) {
+    pub(super) fn script_came(&self, host: &SandboxHost, restrictions: &Restrictions) {
         let waits = self.warm.as_ref().is_some_and(|warm| warm.wait);
-        let is_usual = Narrowing {
+        let is_usual = Restrictions {
             output_mb: None,
-            ..*narrowing
-        } == Narrowing::default();
+            ..*restrictions
+        } == Restrictions::default();
         if waits && is_usual {
             self.keep_warm(host);
         }
@@ -116,7 +116,7 @@ impl HostKeeper {
     async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let late = |_| StartError::Host(io::Error::other("it did not get ready in time"));
         let starting = self.sandbox.start(policy);
-        let host = timeout(START_PATIENCE, starting).await.map_err(late)??;
+        let host = timeout(START_TIMEOUT, starting).await.map_err(late)??;
         let lacking = host
             .report()
             .lacks(self.first.get_or_init(|| host.report().clone()));
@@ -127,12 +127,15 @@ impl HostKeeper {
         }
     }
 
-    fn place(&self, narrowing: Narrowing) -> Arc<Place> {
+    fn place(&self, restrictions: Restrictions) -> Arc<HostSlot> {
         let mut kept = self.lock();
-        let place = match kept.iter().position(|place| place.narrowing == narrowing) {
+        let place = match kept
+            .iter()
+            .position(|place| place.restrictions == restrictions)
+        {
             Some(index) => kept.remove(index),
-            None => Arc::new(Place {
-                narrowing,
+            None => Arc::new(HostSlot {
+                restrictions,
                 host: tokio::sync::Mutex::default(),
             }),
         };
@@ -140,14 +143,14 @@ impl HostKeeper {
         // The one of most commands stays.
         let oldest = kept
             .iter()
-            .position(|place| place.narrowing != Narrowing::default());
-        if let Some(oldest) = oldest.filter(|_| kept.len() > MOST_HOSTS) {
+            .position(|place| place.restrictions != Restrictions::default());
+        if let Some(oldest) = oldest.filter(|_| kept.len() > MAX_HOSTS) {
             kept.remove(oldest);
         }
         place
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Place>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HostSlot>>> {
         // A list of places is consistent after any panic.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,12 +183,12 @@ impl HostKeeper {
 
     /// What the host of most commands enforces.
     pub async fn report(&self) -> Result<SandboxReport, StartError> {
-        let host = self.host(&Narrowing::default()).await?;
+        let host = self.host(&Restrictions::default()).await?;
         Ok(host.report().clone())
     }
 
     /// What a tool gave up and a host cannot take away from its commands.
-    pub fn not_narrowed(&self, host: &SandboxHost) -> Vec<String> {
+    pub fn not_restricted(&self, host: &SandboxHost) -> Vec<String> {
         let usual = self.first.get();
         let usual: Vec<&String> = usual.into_iter().flat_map(gaps).collect();
         let gaps = gaps(host.report()).filter(|gap| !usual.contains(gap));
@@ -198,15 +201,15 @@ fn gaps(report: &SandboxReport) -> impl Iterator<Item = &String> {
 }
 
 /// The policy without what a tool gives up.
-fn narrowed(policy: &SandboxPolicy, narrowing: &Narrowing) -> SandboxPolicy {
+fn restricted(policy: &SandboxPolicy, restrictions: &Restrictions) -> SandboxPolicy {
     let mut policy = policy.clone();
-    if narrowing.no_network {
+    if restrictions.no_network {
         policy.network = Network::Off;
     }
-    policy.read_only |= narrowing.no_writes;
-    let memory = narrowing.memory_mb.map(|mb| u64::from(mb) << 20);
+    policy.read_only |= restrictions.no_writes;
+    let memory = restrictions.memory_mb.map(|mb| u64::from(mb) << 20);
     policy.limits.memory_bytes = least(policy.limits.memory_bytes, memory);
-    policy.limits.processes = least(policy.limits.processes, narrowing.processes);
+    policy.limits.processes = least(policy.limits.processes, restrictions.processes);
     policy
 }
 
@@ -230,26 +233,26 @@ mod tests {
         policy.read_only = true;
         policy.limits.memory_bytes = Some(1 << 20);
         policy.limits.processes = Some(10);
-        let generous = Narrowing {
+        let generous = Restrictions {
             memory_mb: Some(100),
             processes: Some(100),
-            ..Narrowing::default()
+            ..Restrictions::default()
         };
-        assert_eq!(narrowed(&policy, &generous), policy);
-        assert_eq!(narrowed(&policy, &Narrowing::default()), policy);
+        assert_eq!(restricted(&policy, &generous), policy);
+        assert_eq!(restricted(&policy, &Restrictions::default()), policy);
     }
 
     #[test]
     fn everything_a_tool_gives_up_is_taken_from_the_policy() {
         let policy = SandboxPolicy::new("/scope", "/session");
-        let narrowing = Narrowing {
+        let restrictions = Restrictions {
             no_network: true,
             no_writes: true,
             memory_mb: Some(64),
             processes: Some(5),
             output_mb: Some(1),
         };
-        let less = narrowed(&policy, &narrowing);
+        let less = restricted(&policy, &restrictions);
         assert_eq!(less.network, Network::Off);
         assert!(less.read_only);
         assert_eq!(less.limits.memory_bytes, Some(64 << 20));

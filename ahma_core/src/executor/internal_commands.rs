@@ -7,32 +7,32 @@ use std::sync::Arc;
 use ahma_sandbox::{CommandRequest, Input};
 use tokio::io::AsyncReadExt as _;
 
-use super::HostKeeper;
-use crate::config::Narrowing;
+use super::HostPool;
+use crate::config::Restrictions;
 
 /// Output beyond this is read and forgotten.
-const MOST_OUTPUT: usize = 64 * 1024;
+const MAX_OUTPUT: usize = 64 * 1024;
 
 /// Runs commands that answer a question of the server.
 #[derive(Clone)]
-pub struct QuietCommands {
-    hosts: Arc<HostKeeper>,
+pub struct InternalCommands {
+    hosts: Arc<HostPool>,
     environment: Arc<Vec<(OsString, OsString)>>,
 }
 
 /// How such a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// The beginning of what it wrote.
     pub output: Vec<u8>,
 }
 
-impl QuietCommands {
+impl InternalCommands {
     /// They run with this environment, in the scope.
-    pub fn new(hosts: Arc<HostKeeper>, environment: Vec<(OsString, OsString)>) -> Self {
-        QuietCommands {
+    pub fn new(hosts: Arc<HostPool>, environment: Vec<(OsString, OsString)>) -> Self {
+        InternalCommands {
             hosts,
             environment: Arc::new(environment),
         }
@@ -51,8 +51,8 @@ impl QuietCommands {
     }
 
     /// Runs one. Dropping the future ends it.
-    pub async fn run(&self, arguments: Vec<OsString>) -> Option<Answer> {
-        let host = self.hosts.host(&Narrowing::default()).await.ok()?;
+    pub async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
+        let host = self.hosts.host(&Restrictions::default()).await.ok()?;
         let request = CommandRequest {
             arguments,
             environment: self.environment.to_vec(),
@@ -71,12 +71,12 @@ impl QuietCommands {
                 length = pipe.read(&mut buffer), if is_open => {
                     let length = length.unwrap_or(0);
                     is_open = length > 0;
-                    let room = MOST_OUTPUT - output.len();
+                    let room = MAX_OUTPUT - output.len();
                     output.extend_from_slice(&buffer[..length.min(room)]);
                 }
                 exit = command.exited() => {
                     let code = exit.ok()?.code?;
-                    return Some(Answer { code, output });
+                    return Some(CommandOutput { code, output });
                 }
             }
         }

@@ -41,7 +41,10 @@ fn tool_files() -> tempfile::TempDir {
 }
 
 fn load_all(directory: &Path) {
-    let catalog = load(read_directory(directory, Selection::Every).unwrap());
+    let catalog = load(
+        read_directory(directory, Selection::Every).unwrap(),
+        &ahma_core::server_facts(),
+    );
     assert_eq!((catalog.files.len(), catalog.rejected.len()), (FILES, 0));
     black_box(catalog);
 }

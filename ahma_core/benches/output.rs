@@ -15,9 +15,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahma_core::config::Restrictions;
-use ahma_core::executor::{CommandPlan, Executor, HostPool};
-use ahma_core::operation::{OperationState, OperationStore, Retention};
-use ahma_core::output::SpoolPlace;
+use ahma_core::internal::{CommandPlan, Executor, HostPool, SpoolPlace, TamperWatch};
+use ahma_core::{OperationState, OperationStore, Retention};
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy, become_host_if_asked};
 
 const BYTES: u64 = 1_000_000_000;
@@ -59,11 +58,14 @@ async fn measure() {
             // A store of its own, so that the disk is given back.
             let spools = SpoolPlace::new(&root, Arc::default());
             let store = Arc::new(OperationStore::new(Retention::default(), spools));
-            let executor = Executor::new(Arc::clone(&hosts), store, 4);
+            let policy = hosts.policy();
+            let tamper = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
+            let executor = Executor::new(Arc::clone(&hosts), store, tamper, 4);
             let plan = CommandPlan {
                 tool: "sandboxed_shell".to_owned(),
+                kind: ahma_core::internal::CommandKind::Program,
                 arguments: ["sh", "-c", script].map(Into::into).to_vec(),
-                environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+                environment: Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
                 working_directory: scope.clone(),
                 input: Input::Nothing,
                 deadline: Duration::from_secs(600),

@@ -9,9 +9,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use crate::executor::Work;
-use crate::executor::command_line::Arg;
-use crate::operation::{Operation, OperationId, OperationState};
+use crate::operation::{OperationHandle, OperationId, OperationState};
 
 /// A longer word of a command line is cut.
 const MAX_ARG_LEN: usize = 1024;
@@ -54,14 +52,14 @@ impl AuditLog {
     }
 
     /// Writes down an operation that has ended.
-    pub fn write(&self, beginning: &AuditContext, operation: &Operation) {
+    pub fn write(&self, context: &AuditContext, operation: &OperationHandle) {
         let about = operation.record();
         let record = Record {
             time: timestamp(operation.created_at()),
-            client: &beginning.client,
+            client: &context.client,
             operation_id: &about.operation_id,
             tool: &about.tool,
-            argv: &beginning.argv,
+            argv: &context.argv,
             directory: &about.working_directory,
             state: about.state,
             exit_code: about.exit_code,
@@ -79,33 +77,27 @@ impl AuditLog {
 }
 
 impl AuditContext {
-    /// For work that a client has asked for.
-    pub fn of(work: &Work, client: &Arc<str>) -> Self {
+    /// For a client, and the command lines it has asked for.
+    pub fn new(client: Arc<str>, command_lines: &[Vec<&str>]) -> Self {
         let mut left = MAX_ARGS;
-        let mut words = |arguments: &[Arg]| -> Vec<String> {
-            let taken = arguments.iter().take(left);
-            let taken: Vec<String> = taken.map(word).collect();
+        let argv = command_lines.iter().map(|words| {
+            let taken: Vec<String> = words.iter().take(left).map(|word| cut(word)).collect();
             left -= taken.len();
             taken
-        };
-        let argv = match work {
-            Work::One(plan) => vec![words(&plan.arguments)],
-            Work::Several(plan) => plan.commands().map(|it| words(&it.arguments)).collect(),
-        };
+        });
         AuditContext {
-            client: Arc::clone(client),
-            argv,
+            argv: argv.collect(),
+            client,
         }
     }
 }
 
-fn word(word: &Arg) -> String {
-    let text = word.text();
-    if text.len() <= MAX_ARG_LEN {
-        return text.to_owned();
+fn cut(word: &str) -> String {
+    if word.len() <= MAX_ARG_LEN {
+        return word.to_owned();
     }
-    let cut = text.floor_char_boundary(MAX_ARG_LEN);
-    format!("{}… ({} bytes)", &text[..cut], text.len())
+    let cut = word.floor_char_boundary(MAX_ARG_LEN);
+    format!("{}… ({} bytes)", &word[..cut], word.len())
 }
 
 /// A moment as programs and people read it.

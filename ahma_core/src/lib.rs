@@ -1,51 +1,104 @@
-//! The engine of `ahma_mcp`: command-line tools as MCP tools, described by JSON files.
+//! The engine of `ahma_mcp`: command-line tools as MCP tools, described by JSON files, run confined by the kernel.
+//!
+//! # Use
+//!
+//! A program that embeds the engine opens a [`Scope`] and serves it on a transport of its own; `examples/embedded.rs` is
+//! one. Its `main` calls [`become_host_if_asked`] first, because sandbox hosts are the same program started again.
+//!
+//! ```no_run
+//! use ahma_core::{Scope, ScopeConfig, SharedConfig, SharedResources, StdioConnection, Streams};
+//!
+//! # async fn serve(socket: tokio::net::UnixStream) -> Result<(), Box<dyn std::error::Error>> {
+//! let directory = std::path::Path::new("/srv/project");
+//! let shared = SharedResources::new(SharedConfig::new(std::env::vars_os().collect(), &[directory]))?;
+//! let scope = Scope::open(ScopeConfig::new(directory), &shared).await?;
+//! let (input, output) = socket.into_split();
+//! let mut client = StdioConnection::serve(scope.service(), Streams::new(input, output));
+//! client.ended().await?;
+//! scope.shutdown("the client is gone", std::time::Duration::from_secs(3)).await;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Theory of operation
 //!
-//! Data goes one way. Tool files are read and judged by [`config`], which turns bytes into a
-//! [`Catalog`](config::Catalog) of leaves: each leaf is one MCP tool with its command line, its
-//! arguments, what it inherits, and the JSON Schema clients see. Nothing downstream of `config`
-//! looks at a tool file again.
+//! Data goes one way: [`config`] turns tool files into tools; the registry offers what all sources have; the service
+//! answers MCP clients, turning calls into plans and operations into results; the executor runs a plan in the sandbox
+//! and tells the operation store what happens; a scope is all of that for one directory. docs/architecture.md tells the
+//! life of a call.
 //!
-//! The [`executor`] runs commands in the sandbox and tells the [`operation`] store what happens; the
-//! store is the only writer of operation state, and everyone else reads it or waits on it. What
-//! commands write is kept by [`output`]: counted, shown in part, readable in full.
+//! # Features
 //!
-//! The [`tamper`] names paths that commands must not write, and notices code that they leave for
-//! programs outside.
-//!
-//! The [`registry`] holds the tools that are served now.
-//!
-//! The [`service`] answers MCP clients: it turns calls into plans for the executor, and operations
-//! into results. [`stdio`] carries their messages. The [`audit`] log tells what ran, [`project`] what is
-//! worked on.
-//!
-//! The `server` feature adds what only the `ahma_mcp` program needs; `ahma_validate` and
-//! `generate_tool_schema` build without it.
+//! - none: [`config`] alone, for programs that check tool files.
+//! - `server`: the engine.
+//! - `http`: what the `ahma_mcp` program needs to serve over HTTP.
+//! - `cli` (default): the `ahma_mcp` program.
 
 #![forbid(unsafe_code)]
 
 pub mod config;
 
+mod service;
+
 #[cfg(feature = "server")]
-pub mod app;
+mod audit;
+#[cfg(feature = "cli")]
+pub mod cli;
 #[cfg(feature = "server")]
-pub mod audit;
-#[cfg(feature = "server")]
-pub mod executor;
+mod executor;
 #[cfg(feature = "server")]
 mod light_watch;
 #[cfg(feature = "server")]
-pub mod operation;
+mod operation;
 #[cfg(feature = "server")]
-pub mod output;
+mod output;
 #[cfg(feature = "server")]
-pub mod project;
+mod project;
 #[cfg(feature = "server")]
-pub mod registry;
+mod registry;
 #[cfg(feature = "server")]
-pub mod service;
+mod scope;
 #[cfg(feature = "server")]
-pub mod stdio;
+mod stdio;
 #[cfg(feature = "server")]
-pub mod tamper;
+mod tamper;
+
+pub use service::tools::server_facts;
+
+#[cfg(feature = "server")]
+pub use ahma_sandbox::{Network, become_host_if_asked};
+#[cfg(feature = "server")]
+pub use audit::AuditLog;
+#[cfg(feature = "server")]
+pub use operation::{
+    Completion, OperationEvent, OperationEvents, OperationFilter, OperationHandle, OperationId,
+    OperationRecord, OperationState, OperationStore, Retention,
+};
+#[cfg(feature = "server")]
+pub use registry::ToolFileRules;
+#[cfg(feature = "server")]
+pub use scope::{
+    ManagerConfig, OpenError, RootRules, Scope, ScopeConfig, ScopeManager, SharedConfig,
+    SharedResources, Siblings,
+};
+#[cfg(feature = "server")]
+pub use service::{AhmaService, CallError, EndpointInfo, HttpEndpoint};
+#[cfg(feature = "server")]
+pub use stdio::{StdioConnection, Streams};
+
+/// Parts of the engine that the tests and benchmarks of this crate drive on their own. Not part of the API.
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::executor::{
+        CommandKind, CommandPlan, Environment, Executor, HostPool, Job, JobDescription, Run,
+        command_line,
+    };
+    pub use crate::operation::{AdmissionError, NewOperation};
+    pub use crate::output::{
+        INLINE_LIMIT, Output, Page, PageRequest, SPOOL_LIMIT, SearchHit, SpoolBudget, SpoolPlace,
+    };
+    pub use crate::registry::definition;
+    pub use crate::stdio::{MAX_LINE_LEN, MAX_REQUESTS, MAX_UNREAD};
+    pub use crate::tamper::TamperWatch;
+}

@@ -1,7 +1,7 @@
-//! The `ahma_mcp` program: a doorway to [`ahma_core::app`].
+//! The `ahma_mcp` program: a doorway to [`ahma_core::cli`].
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ahma_core::app::main_impl()
+    ahma_core::cli::main_impl()
 }

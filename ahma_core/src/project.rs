@@ -25,7 +25,7 @@ const SHORT: usize = 7;
 
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Project {
+pub(crate) struct Project {
     /// The name of the repository, else of the directory.
     pub name: String,
     /// Its directory.
@@ -36,7 +36,7 @@ pub struct Project {
 
 /// Where a repository stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GitState {
+pub(crate) struct GitState {
     /// Where it comes from, without passwords.
     pub remote: Option<String>,
     /// The branch; none when a commit is checked out.
@@ -52,7 +52,7 @@ pub struct GitState {
 /// Whether there is something to commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WorkingTree {
+pub(crate) enum WorkingTree {
     /// There is not.
     Clean,
     /// There is.
@@ -60,7 +60,7 @@ pub enum WorkingTree {
 }
 
 /// Finds out about the project in the scope of these commands.
-pub async fn discover(commands: &InternalCommands) -> Project {
+pub(crate) async fn discover(commands: &InternalCommands) -> Project {
     let root = commands.scope();
     let git = timeout(TIMEOUT, git(commands)).await.ok().flatten();
     let remote = git.as_ref().and_then(|git| git.remote.as_deref());

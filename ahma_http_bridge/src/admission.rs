@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use ahma_contract::Token;
 use axum::http::request::Parts;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
@@ -10,20 +11,22 @@ use http::header::AUTHORIZATION;
 
 use crate::config::RateLimit;
 use crate::problem::Problem;
-use crate::token::Token;
 
 /// How often somebody may come.
 pub(crate) struct Rate {
     limiter: DefaultDirectRateLimiter,
     limit: RateLimit,
+    /// How more could be allowed.
+    hint: &'static str,
 }
 
 impl Rate {
-    pub(crate) fn new(limit: RateLimit) -> Self {
+    pub(crate) fn new(limit: RateLimit, hint: &'static str) -> Self {
         let quota = Quota::per_second(limit.per_second).allow_burst(limit.burst);
         Rate {
             limiter: RateLimiter::direct(quota),
             limit,
+            hint,
         }
     }
 
@@ -34,8 +37,8 @@ impl Rate {
             let seconds = wait.as_secs() + 1;
             let RateLimit { per_second, burst } = self.limit;
             let why = format!(
-                "too many requests: {per_second} a second are taken, {burst} at once; try again in {seconds} s \
-                 (the operator can change that with --rate-limit)"
+                "too many requests: the limit is {per_second} per second and {burst} at once; try again in {seconds} s \
+                 ({})", self.hint
             );
             Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(seconds)
         })
@@ -52,11 +55,12 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    pub(crate) fn new(token: Option<Token>, rate: Option<RateLimit>) -> Self {
+    pub(crate) fn new(token: Option<Token>, rate: Option<RateLimit>, hint: &'static str) -> Self {
+        let limited = || rate.map(|rate| Rate::new(rate, hint));
         Admission {
             token,
-            known: rate.map(Rate::new),
-            unknown: rate.map(Rate::new),
+            known: limited(),
+            unknown: limited(),
         }
     }
 
@@ -74,8 +78,8 @@ impl Admission {
         self.count_unknown()?;
         Err(Problem::new(
             StatusCode::UNAUTHORIZED,
-            "this server wants its token: as the header `Authorization: Bearer …`, or as `?key=…` behind the URL; \
-             the server prints the URL with it when it starts, and its state file names the file that holds it",
+            "this server requires its token: send it as the header `Authorization: Bearer …`, or append `?key=…` to the \
+             URL; the server prints the URL with its key when it starts, and its state file names the file that holds it",
         ))
     }
 
@@ -140,7 +144,7 @@ mod tests {
     const SECRET: &str = "0123456789abcdef";
 
     fn admission() -> Admission {
-        Admission::new(Some(Token::new(SECRET).unwrap()), RateLimit::of(1, 2))
+        Admission::new(Some(Token::new(SECRET).unwrap()), RateLimit::of(1, 2), "")
     }
 
     fn admitted(uri: &str, headers: &[&str]) -> (bool, Parts) {

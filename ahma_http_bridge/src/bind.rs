@@ -1,4 +1,4 @@
-//! Which port.
+//! The port of the server: taken by binding it, never by looking first.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -11,46 +11,31 @@ pub const LAST_PORT: u16 = 5242;
 /// Why there is no port.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The one that was asked for cannot be had.
-    #[error("port {port} of {host} cannot be used: {error}\nhint: {}", hint(.error))]
+    /// The port that was asked for cannot be used.
+    #[error("port {port} of {host} cannot be used: {error}")]
     Port {
-        /// Where.
+        /// The address.
         host: IpAddr,
-        /// Which.
+        /// The port.
         port: u16,
-        /// Why.
+        /// What the system said.
         error: io::Error,
     },
-    /// None of the usual ones can be had.
-    #[error(
-        "no port from {first} to {last} of {host} is free: {error}\n\
-         hint: end a server that is not needed any more, or choose a port with --http-port"
-    )]
+    /// Every port of the range is taken.
+    #[error("no port from {first} to {last} of {host} is free: {error}")]
     NoneFree {
-        /// Where.
+        /// The address.
         host: IpAddr,
-        /// From here.
+        /// The first port that was tried.
         first: u16,
-        /// To here.
+        /// The last one.
         last: u16,
         /// What the last one said.
         error: io::Error,
     },
-    /// Everybody on the network could reach it.
-    #[error(
-        "{0} is not a loopback address\nhint: use 127.0.0.1 or ::1; others could reach the server"
-    )]
+    /// The address is not one of this machine alone.
+    #[error("{0} is not a loopback address; others could reach the server")]
     NotLoopback(IpAddr),
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "another program has it; leave --http-port out to take the next free one"
-        }
-        io::ErrorKind::PermissionDenied => "choose a port above 1023",
-        _ => "choose another port or host",
-    }
 }
 
 /// Takes a port of a loopback address: the one asked for, else the first that is free. A port is tried by taking
@@ -117,7 +102,6 @@ mod tests {
         assert!(matches!(taken, BindError::Port { .. }));
         let said = taken.to_string();
         assert!(said.contains(&port(&free).to_string()), "{said}");
-        assert!(said.contains("leave --http-port out"), "{said}");
     }
 
     #[test]
@@ -126,7 +110,6 @@ mod tests {
         let port = port(&taken);
         let said = first_free(HERE, port, port).unwrap_err().to_string();
         assert!(said.contains(&format!("from {port} to {port}")), "{said}");
-        assert!(said.contains("--http-port"), "{said}");
     }
 
     /// Proves: H7.

@@ -4,12 +4,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahma_contract::Token;
+use ahma_transport::MessageTrace;
+use axum::Router;
 use futures_util::future::BoxFuture;
+use rmcp::model::{Prompt, Resource, Tool};
 use serde_json::{Map, Value};
 
-use crate::echo::MessageTrace;
 use crate::origin::Origin;
-use crate::token::Token;
 
 /// How a server is reached and by whom.
 #[derive(Clone)]
@@ -21,18 +23,71 @@ pub struct BridgeConfig {
     /// How much.
     pub limits: Limits,
     /// Where messages are shown.
-    pub echo: Option<MessageTrace>,
-    /// What `/health` tells beside what is known here.
-    pub health: Arc<dyn Fn() -> Map<String, Value> + Send + Sync>,
+    pub trace: Option<MessageTrace>,
+    /// What is behind the bridge beside the handlers.
+    pub backend: Arc<dyn Backend>,
     /// Names of workspaces, each served at `/mcp/w/NAME`.
     pub workspaces: Vec<String>,
-    /// Gets a workspace ready to be asked for handlers, or says why that cannot be.
-    pub prepare: WorkspaceActivator,
+    /// Further routes. Like those of the bridge they are behind the checks of `Host` and `Origin` and want the token.
+    pub routes: Router,
+    /// What callers are told to do about limits that the operator can change.
+    pub hints: Hints,
 }
 
-/// Gets the workspace of a name ready; asked before every request to it.
-pub type WorkspaceActivator =
-    Arc<dyn Fn(&str) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+/// What the program around the bridge knows and the bridge does not.
+pub trait Backend: Send + Sync {
+    /// What `/health` tells beside what the bridge knows.
+    fn health(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// What `/tools` lists.
+    fn tools(&self) -> Vec<Tool> {
+        Vec::new()
+    }
+
+    /// What `/resources` lists.
+    fn resources(&self) -> Vec<Resource> {
+        Vec::new()
+    }
+
+    /// What `/prompts` lists.
+    fn prompts(&self) -> Vec<Prompt> {
+        Vec::new()
+    }
+
+    /// Gets a workspace ready for requests, or says why that cannot be. Called before every request to it.
+    fn activate_workspace(&self, _name: &str) -> BoxFuture<'static, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// A backend that knows nothing.
+impl Backend for () {}
+
+/// Advice for callers, in the words of the program that runs the bridge.
+#[derive(Debug, Clone, Copy)]
+pub struct Hints {
+    /// When requests come too fast.
+    pub raise_rate: &'static str,
+    /// When a web page of a foreign origin calls.
+    pub allow_origin: &'static str,
+    /// When too many sessions are open.
+    pub raise_sessions: &'static str,
+    /// When there is no workspace of that name.
+    pub declare_workspace: &'static str,
+}
+
+impl Default for Hints {
+    fn default() -> Self {
+        Hints {
+            raise_rate: "the operator can raise the limit",
+            allow_origin: "the operator can allow that",
+            raise_sessions: "ask the operator to allow more",
+            declare_workspace: "the operator declares them",
+        }
+    }
+}
 
 /// How much is too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,10 +146,11 @@ impl Default for BridgeConfig {
             token: None,
             origins: Vec::new(),
             limits: Limits::default(),
-            echo: None,
-            health: Arc::new(Map::new),
+            trace: None,
+            backend: Arc::new(()),
             workspaces: Vec::new(),
-            prepare: Arc::new(|_| Box::pin(std::future::ready(Ok(())))),
+            routes: Router::new(),
+            hints: Hints::default(),
         }
     }
 }

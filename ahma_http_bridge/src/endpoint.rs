@@ -5,20 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use ahma_transport::{CatchPanic, SessionHandle};
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Limits;
 use crate::handshake;
-use crate::mcp::{self, Protocol};
-use crate::sessions::{SessionHandle, Sessions};
-use crate::steady::CatchPanic;
+use crate::request_id::name_of;
+use crate::sdk::{self, Protocol};
+use crate::sessions::Sessions;
 
 /// How often an open stream that says nothing shows that it is open.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
-/// What comes before the name of a workspace.
-pub(crate) const WORKSPACE: &str = "/mcp/w/";
 
 /// Who a handler is for.
 #[derive(Debug, Clone, Copy)]
@@ -48,32 +47,39 @@ impl Endpoints {
     pub(crate) fn new<H>(
         workspaces: &[String],
         limits: &Limits,
+        rate_hint: &'static str,
         ending: &CancellationToken,
         handler: impl Fn(HandlerRequest<'_>) -> H + Send + Sync + 'static,
     ) -> Self
     where
         H: ServerHandler + Send + 'static,
     {
-        let handler = Arc::new(move |request: HandlerRequest<'_>| CatchPanic(handler(request)));
+        let handler =
+            Arc::new(move |request: HandlerRequest<'_>| CatchPanic::new(handler(request), name_of));
         let all = Arc::<AtomicUsize>::default();
         let endpoint = |workspace: Option<String>| {
             let mut sdk = StreamableHttpServerConfig::default()
                 .with_sse_keep_alive(Some(SIGN_OF_LIFE))
                 // Sessions see to that, for clients that know what it means.
                 .with_sse_retry(None)
-                // `guard` has looked, and more closely.
+                // `origin` has checked, and more closely.
                 .disable_allowed_hosts()
                 .with_cancellation_token(ending.clone());
             sdk.max_request_body_bytes = limits.body;
             let (of_sessions, of_requests) = (Arc::clone(&handler), Arc::clone(&handler));
             let (here, there) = (workspace.clone(), workspace.clone());
-            let serve = handshake::serving(move |life| {
+            let serve = handshake::serving(move |session| {
                 of_sessions(HandlerRequest {
                     workspace: here.as_deref(),
-                    session: Some(life),
+                    session: Some(session),
                 })
             });
-            let sessions = Arc::new(Sessions::new(limits.clone(), Arc::clone(&all), serve));
+            let sessions = Arc::new(Sessions::new(
+                limits.clone(),
+                rate_hint,
+                Arc::clone(&all),
+                serve,
+            ));
             let factory = move || {
                 Ok(of_requests(HandlerRequest {
                     workspace: there.as_deref(),
@@ -82,7 +88,7 @@ impl Endpoints {
             };
             let service = StreamableHttpService::new(factory, Arc::clone(&sessions), sdk);
             Endpoint {
-                protocol: mcp::protocol(service),
+                protocol: sdk::protocol(service),
                 sessions,
                 workspace,
             }
@@ -96,16 +102,14 @@ impl Endpoints {
         }
     }
 
-    /// The one at a path.
-    pub(crate) fn at(&self, path: &str) -> Option<&Endpoint> {
-        match path.strip_prefix(WORKSPACE) {
-            Some(name) => self.workspaces.get(name.strip_suffix('/').unwrap_or(name)),
-            None => Some(&self.plain),
-        }
-    }
-
+    /// The one at `/mcp`.
     pub(crate) fn plain(&self) -> &Endpoint {
         &self.plain
+    }
+
+    /// The one of a workspace.
+    pub(crate) fn workspace(&self, name: &str) -> Option<&Endpoint> {
+        self.workspaces.get(name)
     }
 
     /// Sessions that are open at the plain endpoint, or in a workspace.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ahma_transport::SessionHandle;
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -19,14 +20,11 @@ use rmcp::model::{
 
 use crate::negotiation::{EVENTS, Form, JSON};
 use crate::problem::Problem;
-use crate::sessions::{SessionFault, SessionHandle, SessionTransport, Sessions};
+use crate::sessions::{ServeSession, SessionFault, Sessions};
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+pub(crate) const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
-
-/// Serves a session that has just begun, until it ends.
-pub(crate) type ServeSession = Arc<dyn Fn(Arc<Sessions>, SessionTransport) + Send + Sync>;
 
 /// Serves each session with a handler of its own.
 pub(crate) fn serving<H>(
@@ -36,23 +34,23 @@ where
     H: ServerHandler + Send + 'static,
 {
     Arc::new(move |sessions, transport| {
-        let life = transport.life().clone();
-        let handler = handler(&life);
+        let session = transport.session().clone();
+        let handler = handler(&session);
         tokio::spawn(async move {
-            // In a box that is gone when it is done: it is large.
+            // Boxed so that the large handshake future is freed once the session runs.
             let begun = Box::pin(rmcp::serve_server(handler, transport)).await;
             match begun {
                 Ok(running) => drop(running.waiting().await),
-                Err(error) => tracing::debug!("a session did not begin: {error}"),
+                Err(error) => tracing::debug!("a session failed to start: {error}"),
             }
-            sessions.remove(life.id());
+            sessions.remove(session.id());
         });
     })
 }
 
-/// The message that begins a session of the older lifecycle, if this is one.
+/// The `initialize` message that begins a session (2025-11-25 and earlier), if this is one.
 pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJsonRpcMessage> {
-    // A look that costs little: requests of the newer lifecycle are not read twice.
+    // Cheap: requests of 2026-07-28 are not parsed twice.
     let is_stateless = headers
         .get(VERSION)
         .is_some_and(|it| it.as_bytes() >= ProtocolVersion::V_2026_07_28.as_str().as_bytes());
@@ -77,6 +75,7 @@ pub(crate) async fn begin(
     mut message: ClientJsonRpcMessage,
     parts: Parts,
     form: Form,
+    hint: &str,
 ) -> Result<Response, Problem> {
     if let ClientJsonRpcMessage::Request(request) = &mut message {
         if let ClientRequest::InitializeRequest(initialize) = &request.request {
@@ -85,9 +84,10 @@ pub(crate) async fn begin(
         }
         request.request.extensions_mut().insert(parts);
     }
-    let (id, answer) = sessions.begin(message).await.map_err(refused)?;
+    let begun = sessions.begin(message).await;
+    let (id, answer) = begun.map_err(|fault| refused(fault, hint))?;
     let failed = || {
-        let why = "the session could not begin";
+        let why = "the session could not be started";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, why)
     };
     let content = serde_json::to_string(&answer).map_err(|_| failed())?;
@@ -135,12 +135,11 @@ fn agree(headers: &HeaderMap, asked: &str, id: &RequestId) -> Result<(), Problem
     Ok(())
 }
 
-fn refused(fault: SessionFault) -> Problem {
+fn refused(fault: SessionFault, hint: &str) -> Problem {
     match fault {
         SessionFault::TooMany => {
-            let why = format!(
-                "{fault}; end one with DELETE, wait until unused ones end, or ask the operator to raise --max-sessions"
-            );
+            let why =
+                format!("{fault}; end one with DELETE, wait until unused ones end, or {hint}");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, why).retry_after(30)
         }
         SessionFault::Unknown | SessionFault::Ended => {

@@ -1,85 +1,108 @@
 //! `/mcp`: what is around the SDK's own answer to a request.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
-use std::sync::Arc;
 
+use ahma_transport::{Direction, MessageTrace, too_many_values, without_bom};
 use axum::body::Body;
+use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
-use rmcp::ServerHandler;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
-use rmcp::transport::StreamableHttpService;
 use tokio::time::timeout;
 
 use crate::admission::Rate;
-use crate::echo::{Direction, MessageTrace};
+use crate::drain::drain;
 use crate::endpoint::Endpoint;
 use crate::handshake::{self, SESSION_ID};
-use crate::messages::{ParsedMessage, parse_message, too_many_values, without_mark};
 use crate::negotiation::{self, Form, OneDocument};
-use crate::problem::Problem;
-use crate::router::Bridge;
-use crate::sessions::{Session, Sessions};
+use crate::problem::{Problem, no_session_named, no_such_session};
+use crate::sdk;
+use crate::sessions::Session;
+use crate::state::BridgeState;
 
 /// As other protocols over JSON-RPC know it.
 const CANCELLED: ErrorCode = ErrorCode(-32800);
 const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
+/// What comes before the name of a workspace.
+const WORKSPACE: &str = "/mcp/w/";
 const METHODS: &str = "GET, POST, DELETE";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
 
-/// The SDK's service, whatever its handler is.
-pub(crate) type Protocol =
-    Arc<dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, SdkResponse> + Send + Sync>;
-type SdkResponse = http::Response<BoxBody<Bytes, Infallible>>;
-
-/// Forgets which handler it is.
-pub(crate) fn protocol<H>(service: StreamableHttpService<H, Sessions>) -> Protocol
-where
-    H: ServerHandler + Send + 'static,
-{
-    Arc::new(move |request| {
-        let service = service.clone();
-        Box::pin(async move { service.handle(request).await })
-    })
+/// `/mcp`
+pub(crate) async fn plain(
+    State(state): State<BridgeState>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let endpoint = state.endpoints.plain();
+    answer(&state, endpoint, request).await
 }
 
-/// Answers a request of somebody who may ask.
-pub(crate) async fn serve(
-    bridge: &Bridge,
+/// `/mcp/w/NAME`
+pub(crate) async fn workspace(
+    State(state): State<BridgeState>,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    // As it was written: a name that has to be decoded is another name.
+    let path = request.uri().path().strip_prefix(WORKSPACE);
+    let name = path.map(|name| name.strip_suffix('/').unwrap_or(name));
+    let endpoint = name.and_then(|name| state.endpoints.workspace(name));
+    let Some(endpoint) = endpoint else {
+        drain(request.into_body()).await;
+        let why = format!(
+            "there is no such workspace; {}",
+            state.hints.declare_workspace
+        );
+        return Err(Problem::new(StatusCode::NOT_FOUND, why));
+    };
+    answer(&state, endpoint, request).await
+}
+
+async fn answer(
+    state: &BridgeState,
+    endpoint: &Endpoint,
+    request: Request<Body>,
+) -> Result<Response, Problem> {
+    let (parts, mut body) = request.into_parts();
+    let answer = serve(state, endpoint, parts, &mut body).await;
+    if answer.is_err() {
+        drain(body).await;
+    }
+    answer
+}
+
+async fn serve(
+    state: &BridgeState,
     endpoint: &Endpoint,
     parts: Parts,
     body: &mut Body,
 ) -> Result<Response, Problem> {
     let named = session_id(&parts.headers)?;
     let session = named.as_deref().and_then(|id| endpoint.sessions.find(id));
-    count(bridge, session.as_deref())?;
+    count(state, session.as_deref())?;
     if let (Some(id), None) = (&named, &session)
         && endpoint.sessions.is_banned(id)
     {
         return Err(roots_changed());
     }
     if let Some(name) = &endpoint.workspace {
-        let ready = (bridge.prepare)(name).await;
+        let ready = state.backend.activate_workspace(name).await;
         ready.map_err(|why| not_ready(&why))?;
     }
     match parts.method {
-        Method::POST => post(bridge, endpoint, parts, body, session.as_deref()).await,
-        Method::GET => stream(bridge, endpoint, parts).await,
+        Method::POST => post(state, endpoint, parts, body, session.as_deref()).await,
+        Method::GET => stream(state, endpoint, parts).await,
         Method::DELETE => match (named, session) {
             (None, _) => Err(no_session_named()),
             (Some(_), None) => Err(no_such_session()),
             (Some(_), Some(_)) => end(endpoint, parts).await,
         },
         _ => {
-            let why = format!("/mcp takes {METHODS}");
+            let why = format!("this method is not supported here; use {METHODS}");
             Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, why).allowing(METHODS))
         }
     }
@@ -98,21 +121,21 @@ fn session_id(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         (Some(Ok(id)), None) => Ok(Some(id.to_owned())),
         _ => Err(Problem::new(
             StatusCode::BAD_REQUEST,
-            "one Mcp-Session-Id header, in ASCII, is taken",
+            "send one Mcp-Session-Id header, in ASCII",
         )),
     }
 }
 
-fn count(bridge: &Bridge, session: Option<&Session>) -> Result<(), Problem> {
+fn count(state: &BridgeState, session: Option<&Session>) -> Result<(), Problem> {
     let Some(session) = session else {
-        return bridge.admission.count_known();
+        return state.admission.count_known();
     };
     session.touch();
     session.rate.as_ref().map_or(Ok(()), Rate::count)
 }
 
 async fn post(
-    bridge: &Bridge,
+    state: &BridgeState,
     endpoint: &Endpoint,
     mut parts: Parts,
     body: &mut Body,
@@ -121,13 +144,13 @@ async fn post(
     let Some(form) = negotiation::wanted(&parts.headers) else {
         return Err(Problem::new(
             StatusCode::NOT_ACCEPTABLE,
-            "answers are application/json or text/event-stream; accept one of them",
+            "answers are application/json or text/event-stream; accept one of the two",
         ));
     };
     if !negotiation::is_json(&parts.headers) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "send `Content-Type: application/json`, with one JSON-RPC message",
+            "send one JSON-RPC message with `Content-Type: application/json`",
         ));
     }
     let listens = parts
@@ -137,33 +160,40 @@ async fn post(
     if listens && form == Form::Json {
         return Err(Problem::new(
             StatusCode::NOT_ACCEPTABLE,
-            "what subscriptions/listen tells comes as text/event-stream; accept that",
+            "subscriptions/listen answers with events; accept text/event-stream",
         ));
     }
-    let content = read(bridge, &parts, body).await?;
-    if session.is_some_and(|session| session.in_work() >= bridge.limits.requests) {
-        let why = "too many requests of this session are in work; wait for answers";
+    let content = read(state, &parts, body).await?;
+    if session.is_some_and(|session| session.in_work() >= state.limits.requests) {
+        let why = "too many requests of this session are in progress; wait for some of them to be answered";
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(1));
     }
     if let Some(error) = too_many_values(&content) {
         return Err(Problem::of(StatusCode::BAD_REQUEST, None, error));
     }
-    if let Some(echo) = &bridge.echo {
-        echo.show(Direction::FromClient, &content);
+    if let Some(trace) = &state.trace {
+        trace.show(Direction::FromClient, &content);
     }
     if let Some(message) = handshake::beginning(&parts.headers, &content) {
-        let begun = handshake::begin(&endpoint.sessions, message, parts, form).await?;
-        return Ok(echoed(bridge, begun));
+        let begun = handshake::begin(
+            &endpoint.sessions,
+            message,
+            parts,
+            form,
+            state.hints.raise_sessions,
+        )
+        .await?;
+        return Ok(traced(state, begun));
     }
     if let Some(session) = session
-        && session.life.are_roots_locked()
+        && session.handle.are_roots_locked()
         && changes_roots(&content)
     {
         tracing::warn!(
-            session = session.life.id(),
+            session = session.handle.id(),
             "its roots changed after its scope was set"
         );
-        endpoint.sessions.ban(session.life.id());
+        endpoint.sessions.ban(session.handle.id());
         return Err(roots_changed());
     }
     negotiation::normalize_headers(&mut parts.headers);
@@ -171,7 +201,7 @@ async fn post(
         parts.extensions.insert(OneDocument);
     }
     let request = Request::from_parts(parts, Full::new(content.clone()));
-    let response = map_sdk_error((endpoint.protocol)(request).await, &content).await?;
+    let response = sdk::call(&endpoint.protocol, request, &content).await?;
     let response = match form {
         Form::Events => response,
         Form::Json => match negotiation::as_one_document(response).await {
@@ -179,29 +209,29 @@ async fn post(
             None => return Err(unanswered(&content)),
         },
     };
-    Ok(echoed(bridge, response))
+    Ok(traced(state, response))
 }
 
 async fn stream(
-    bridge: &Bridge,
+    state: &BridgeState,
     endpoint: &Endpoint,
     mut parts: Parts,
 ) -> Result<Response, Problem> {
     if !negotiation::takes_events(&parts.headers) {
         return Err(Problem::new(
             StatusCode::NOT_ACCEPTABLE,
-            "this is a stream of events for MCP clients; accept text/event-stream, or look at /tools",
+            "this is the event stream of MCP clients; accept text/event-stream, or read /tools",
         ));
     }
     negotiation::normalize_headers(&mut parts.headers);
     let request = Request::from_parts(parts, Full::default());
-    let response = map_sdk_error((endpoint.protocol)(request).await, &Bytes::new()).await?;
-    Ok(echoed(bridge, response))
+    let response = sdk::call(&endpoint.protocol, request, &Bytes::new()).await?;
+    Ok(traced(state, response))
 }
 
 async fn end(endpoint: &Endpoint, parts: Parts) -> Result<Response, Problem> {
     let request = Request::from_parts(parts, Full::default());
-    let mut response = map_sdk_error((endpoint.protocol)(request).await, &Bytes::new()).await?;
+    let mut response = sdk::call(&endpoint.protocol, request, &Bytes::new()).await?;
     if response.status() == StatusCode::ACCEPTED {
         // It has been done; several clients warn of anything else.
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -210,11 +240,11 @@ async fn end(endpoint: &Endpoint, parts: Parts) -> Result<Response, Problem> {
 }
 
 /// Reads the content of a request, as far as it may go and as long as it may take.
-async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, Problem> {
-    let most = bridge.limits.body;
+async fn read(state: &BridgeState, parts: &Parts, body: &mut Body) -> Result<Bytes, Problem> {
+    let most = state.limits.body;
     let too_large = || {
         let why = format!(
-            "a request has at most {} KiB; send less at once",
+            "the request is larger than {} KiB; send less at once",
             most >> 10
         );
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
@@ -225,11 +255,11 @@ async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, 
         return Err(too_large());
     }
     let reading = Limited::new(body, most).collect();
-    match timeout(bridge.limits.body_timeout, reading).await {
+    match timeout(state.limits.body_timeout, reading).await {
         Ok(Ok(content)) => {
             let content = content.to_bytes();
-            let mark = content.len() - without_mark(&content).len();
-            Ok(content.slice(mark..))
+            let bom = content.len() - without_bom(&content).len();
+            Ok(content.slice(bom..))
         }
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(Problem::new(
@@ -238,48 +268,8 @@ async fn read(bridge: &Bridge, parts: &Parts, body: &mut Body) -> Result<Bytes, 
         )),
         Err(_) => Err(Problem::new(
             StatusCode::REQUEST_TIMEOUT,
-            "the request took too long to come",
+            "the request took too long to arrive",
         )),
-    }
-}
-
-/// What the SDK says, where it says it in JSON; else the same for people.
-async fn map_sdk_error(response: SdkResponse, content: &Bytes) -> Result<Response, Problem> {
-    let status = response.status();
-    let is_fine = status.is_success() || negotiation::has_json(response.headers());
-    if is_fine {
-        return Ok(response.map(Body::new));
-    }
-    let said = response.into_body().collect().await;
-    let said = said.map(Collected::to_bytes).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    Err(match status {
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => no_message(content),
-        StatusCode::BAD_REQUEST if said.contains("Session ID is required") => no_session_named(),
-        StatusCode::NOT_FOUND => no_such_session(),
-        StatusCode::METHOD_NOT_ALLOWED => {
-            let why = "this protocol version has no sessions; only POST is taken";
-            Problem::new(status, why).allowing("POST")
-        }
-        _ => Problem::new(status, said),
-    })
-}
-
-/// What is wrong with content that is no message.
-fn no_message(content: &Bytes) -> Problem {
-    match parse_message(content) {
-        ParsedMessage::Wrong(refusal) => {
-            Problem::of(StatusCode::BAD_REQUEST, refusal.id, refusal.error)
-        }
-        ParsedMessage::Nothing if content.trim_ascii().is_empty() => {
-            let error = ErrorData::parse_error("the request is empty; send a message", None);
-            Problem::of(StatusCode::BAD_REQUEST, None, error)
-        }
-        ParsedMessage::Message(_) | ParsedMessage::Nothing => {
-            let why = "this is no JSON-RPC message that the server knows";
-            let error = ErrorData::invalid_request(why, None);
-            Problem::of(StatusCode::BAD_REQUEST, None, error)
-        }
     }
 }
 
@@ -310,36 +300,20 @@ struct Told<'m> {
 fn roots_changed() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
-        "the scope of this session was set by its first roots and cannot change, so it has ended; begin a new one with \
-         `initialize`",
-    )
-}
-
-fn no_session_named() -> Problem {
-    Problem::new(
-        StatusCode::BAD_REQUEST,
-        "this needs a session: send `initialize` first, and then the Mcp-Session-Id that comes with its answer; or \
-         speak protocol version 2026-07-28, which has none",
-    )
-}
-
-fn no_such_session() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "there is no such session, or it has ended; begin a new one with `initialize`",
+        "the roots changed, but the scope of a session cannot; the session has ended, start a new one with `initialize`",
     )
 }
 
 /// The same response, whose messages are shown as they go out.
-fn echoed(bridge: &Bridge, response: Response) -> Response {
-    let Some(echo) = bridge.echo.clone() else {
+fn traced(state: &BridgeState, response: Response) -> Response {
+    let Some(trace) = state.trace.clone() else {
         return response;
     };
     let has_events = negotiation::has_events(response.headers());
     response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             if let Some(data) = frame.data_ref() {
-                show_sent(&echo, data, has_events);
+                show_sent(&trace, data, has_events);
             }
             frame
         }))
@@ -347,16 +321,16 @@ fn echoed(bridge: &Bridge, response: Response) -> Response {
 }
 
 /// Shows what goes out: a document, or the messages of events.
-fn show_sent(echo: &MessageTrace, data: &[u8], has_events: bool) {
+fn show_sent(trace: &MessageTrace, data: &[u8], has_events: bool) {
     if !has_events {
-        echo.show(Direction::ToClient, data);
+        trace.show(Direction::ToClient, data);
         return;
     }
     let lines = data.split(|byte| *byte == b'\n');
     let messages = lines.filter_map(|line| line.strip_prefix(b"data:"));
     for message in messages.map(<[u8]>::trim_ascii) {
         if !message.is_empty() {
-            echo.show(Direction::ToClient, message);
+            trace.show(Direction::ToClient, message);
         }
     }
 }

@@ -17,7 +17,7 @@ pub struct Origin(String);
 
 /// Why a text is no origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no origin; it looks like http://localhost:5173, without a path")]
+#[error("`{0}` is not an origin; an origin looks like http://localhost:5173, without a path")]
 pub struct OriginError(String);
 
 impl Origin {
@@ -43,13 +43,15 @@ impl Origin {
 
 /// The names of this server, and the origins that may call it.
 #[derive(Debug, Clone)]
-pub(crate) struct Guard {
+pub(crate) struct OriginGuard {
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// How a foreign origin could be allowed.
+    hint: &'static str,
 }
 
-impl Guard {
-    pub(crate) fn new(address: SocketAddr, origins: &[Origin]) -> Self {
+impl OriginGuard {
+    pub(crate) fn new(address: SocketAddr, origins: &[Origin], hint: &'static str) -> Self {
         let port = address.port();
         let mut hosts = vec![
             address.to_string(),
@@ -66,7 +68,8 @@ impl Guard {
         }
         let own = hosts.iter().map(|host| format!("http://{host}"));
         let allowed = origins.iter().map(|origin| origin.as_str().to_owned());
-        Guard {
+        OriginGuard {
+            hint,
             origins: own.chain(allowed).collect(),
             hosts,
         }
@@ -89,14 +92,13 @@ impl Guard {
         if let Some(authority) = uri.authority()
             && !is_ours(authority.as_str())
         {
-            return Err(foreign(
-                "this server passes nothing on to others".to_owned(),
-            ));
+            return Err(foreign("this server is not a proxy".to_owned()));
         }
         match only(headers, &ORIGIN)? {
             Some(origin) if !self.origins.iter().any(|it| it == origin) => Err(foreign(format!(
-                "web pages of `{}` may not call this server; the operator can allow that with --allow-origin",
-                cut(origin)
+                "web pages of `{}` may not call this server; {}",
+                cut(origin),
+                self.hint
             ))),
             _ => Ok(()),
         }
@@ -119,7 +121,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
     };
     match (first.to_str(), values.next()) {
         (Ok(value), None) => Ok(Some(value)),
-        _ => Err(foreign(format!("one {name} header, in ASCII, is taken"))),
+        _ => Err(foreign(format!("send one {name} header, in ASCII"))),
     }
 }
 
@@ -127,9 +129,9 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
 mod tests {
     use super::*;
 
-    fn guard() -> Guard {
+    fn guard() -> OriginGuard {
         let address = SocketAddr::from(([127, 0, 0, 1], 4242));
-        Guard::new(address, &[Origin::new("https://app.example").unwrap()])
+        OriginGuard::new(address, &[Origin::new("https://app.example").unwrap()], "")
     }
 
     fn passes(headers: &[(&str, &str)]) -> bool {

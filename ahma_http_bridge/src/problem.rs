@@ -1,4 +1,4 @@
-//! What is answered to a request that is not served: a status, and JSON with a sentence for people.
+//! Why a request is refused: a status, and JSON with a sentence for people (in the spirit of RFC 9457, as JSON-RPC).
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -74,4 +74,19 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+pub(crate) fn no_session_named() -> Problem {
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "this request needs a session: send `initialize` first, and then the Mcp-Session-Id of its answer with every \
+         request; or use protocol revision 2026-07-28, which has no sessions",
+    )
+}
+
+pub(crate) fn no_such_session() -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "there is no such session, or it has ended; start a new one with `initialize`",
+    )
 }

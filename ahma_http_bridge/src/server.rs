@@ -19,8 +19,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::{BridgeConfig, Limits};
 use crate::endpoint::{Endpoints, HandlerRequest};
-use crate::router::{Bridge, router};
+use crate::router::router;
 use crate::sessions;
+use crate::state::BridgeState;
 use crate::write_timeout::WriteTimeout;
 
 /// How long no connection is taken when the system has none to give.
@@ -33,7 +34,7 @@ const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 
 /// A server that takes requests.
 pub struct HttpServer {
-    bridge: Bridge,
+    bridge: BridgeState,
     connections: TaskTracker,
     /// Connections close when what they serve is answered.
     closing: CancellationToken,
@@ -57,13 +58,20 @@ impl HttpServer {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let ending = CancellationToken::new();
-        let endpoints = Endpoints::new(&config.workspaces, &config.limits, &ending, handler);
+        let endpoints = Endpoints::new(
+            &config.workspaces,
+            &config.limits,
+            config.hints.raise_rate,
+            &ending,
+            handler,
+        );
         let origins = config.origins.clone();
         let limits = config.limits.clone();
-        let bridge = Bridge::new(config, address, endpoints);
+        let further = config.routes.clone();
+        let bridge = BridgeState::new(config, address, endpoints);
         let (connections, closing) = (TaskTracker::new(), CancellationToken::new());
         let accepting = Accepting {
-            router: router(&bridge, &origins),
+            router: router(&bridge, &origins, further),
             connections: connections.clone(),
             closing: closing.clone(),
             free: Arc::new(Semaphore::new(limits.connections)),
@@ -96,7 +104,7 @@ impl HttpServer {
 
     /// Tells how many sessions are open at `/mcp`, or in a workspace.
     pub fn session_count(&self) -> impl Fn(Option<&str>) -> usize + Send + Sync + 'static {
-        // Not to keep alive who asks, who may be kept alive by the bridge.
+        // Weak: the closure is stored where the bridge may keep it alive.
         let bridge = self.bridge.downgrade();
         move |workspace| {
             bridge

@@ -9,33 +9,18 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use ahma_contract::{STATE_FILE, ServerState, Token, random_hex, token_file};
 use reqwest::Url;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncReadExt as _;
 
 use crate::config::UrlEntry;
 use crate::error::DiscoveryError;
 use crate::http;
 
-/// Where a server leaves its file, below the directory it serves.
-const STATE_FILE: &str = ".ahma/.mcp_server_state.json";
 /// Neither the file nor a token is larger.
 const MAX_FILE_LEN: u64 = 64 * 1024;
-
-#[derive(Debug, Deserialize)]
-struct State {
-    url: String,
-    pid: i32,
-    project: Project,
-}
-
-#[derive(Debug, Deserialize)]
-struct Project {
-    root: PathBuf,
-}
 
 #[derive(Debug, Deserialize)]
 struct Health {
@@ -45,7 +30,7 @@ struct Health {
 /// What a user has that a server must know of.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
-    /// Where programs of the user keep what lasts; tokens are below it.
+    /// The user's state directory of `ahma_mcp`; tokens are below it.
     pub state_directory: Option<PathBuf>,
     /// A token that the user has chosen; it is tried before those.
     pub token: Option<String>,
@@ -86,7 +71,8 @@ async fn server_of(
         file: file.to_owned(),
         what: what.to_owned(),
     };
-    let state: State = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+    let state: ServerState =
+        serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
     if state.project.root != root {
         return Err(wrong(
             "`project.root` is not the directory that the file is in",
@@ -96,7 +82,7 @@ async fn server_of(
         let (file, pid) = (file.to_owned(), state.pid);
         return Err(DiscoveryError::Stale { file, pid });
     }
-    let url: Url = state.url.parse().map_err(|_| wrong("`url` is no URL"))?;
+    let url: Url = state.url.parse().map_err(|_| wrong("`url` is not a URL"))?;
     let address = address(&url)
         .ok_or_else(|| wrong("`url` has to lead to an address of this machine, over http"))?;
     // Not what the file names: whoever wrote it could name a file of their own.
@@ -105,7 +91,8 @@ async fn server_of(
         (None, Some(state)) => read_own(&token_file(state, root)).await.ok(),
         (None, None) => None,
     };
-    let Some(token) = token.map(|token| token.trim().to_owned()) else {
+    let token = token.and_then(|token| Token::new(token.trim()).ok());
+    let Some(token) = token else {
         return Err(DiscoveryError::NoToken {
             file: file.to_owned(),
             url: state.url,
@@ -117,22 +104,18 @@ async fn server_of(
         address,
         what,
     })?;
-    let headers = [("authorization".to_owned(), format!("Bearer {token}"))];
+    let headers = [(
+        "authorization".to_owned(),
+        format!("Bearer {}", token.reveal()),
+    )];
     Ok(UrlEntry::new(state.url, headers.into()))
-}
-
-/// The file with the token of a project, by the rule of the server.
-fn token_file(state: &Path, root: &Path) -> PathBuf {
-    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let name: String = digest[..16].iter().map(|it| format!("{it:02x}")).collect();
-    state.join("ahma_mcp/http-tokens").join(name)
 }
 
 /// Reads a file of the user, and no one else's.
 async fn read_own(path: &Path) -> io::Result<String> {
     let about = tokio::fs::metadata(path).await?;
     if !about.is_file() || about.uid() != geteuid().as_raw() {
-        return Err(io::Error::other("it is no file of yours"));
+        return Err(io::Error::other("it is not a file of yours"));
     }
     let mut text = String::new();
     let file = tokio::fs::File::open(path).await?;
@@ -140,8 +123,8 @@ async fn read_own(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn is_alive(pid: i32) -> bool {
-    let pid = (pid > 0).then(|| Pid::from_raw(pid)).flatten();
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     // That it may not be signalled is also an answer of a process.
     pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
 }
@@ -162,10 +145,10 @@ fn address(url: &Url) -> Option<SocketAddr> {
 async fn prove(
     url: &Url,
     address: SocketAddr,
-    token: &str,
+    token: &Token,
     timeout: Duration,
 ) -> Result<(), String> {
-    let challenge = uuid::Uuid::new_v4().simple().to_string();
+    let challenge = random_hex(16).map_err(|error| error.to_string())?;
     let health = format!("http://{address}/health?challenge={challenge}");
     let client = http::client(url).map_err(|error| error.to_string())?;
     let asked = client.get(health).timeout(timeout).send().await;
@@ -185,21 +168,10 @@ async fn prove(
     }
     let health: Result<Health, _> = serde_json::from_slice(&text);
     let proof = health.ok().and_then(|health| health.proof);
-    let proof = proof.and_then(|proof| bytes(&proof));
-    let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes())
-        .map_err(|_| "the token cannot be used".to_owned())?;
-    mac.update(format!("ahma_mcp {address} {challenge}").as_bytes());
-    let is_right = proof.is_some_and(|proof| mac.verify_slice(&proof).is_ok());
+    let is_right = proof.is_some_and(|proof| token.is_proven(address, &challenge, &proof));
     is_right
         .then_some(())
         .ok_or_else(|| "it cannot prove that it knows the token".to_owned())
-}
-
-fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let pairs = hex.as_bytes().chunks(2);
-    pairs
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }
 
 #[cfg(test)]
@@ -225,18 +197,9 @@ mod tests {
     }
 
     #[test]
-    fn the_token_of_a_project_is_where_servers_put_it() {
-        // printf /p | sha256sum | head -c 32
-        let file = token_file(Path::new("/state"), Path::new("/p"));
-        let name = "00d74baf14ea415c6164614838c91f83";
-        assert_eq!(file, Path::new("/state/ahma_mcp/http-tokens").join(name));
-    }
-
-    #[test]
     fn a_process_that_is_gone_is_told_from_one_that_lives() {
-        let own = i32::try_from(std::process::id()).unwrap();
-        assert!(is_alive(own));
-        for none in [0, -1, i32::MIN, i32::MAX] {
+        assert!(is_alive(std::process::id()));
+        for none in [0, u32::MAX, i32::MAX.cast_unsigned()] {
             assert!(!is_alive(none), "{none}");
         }
     }

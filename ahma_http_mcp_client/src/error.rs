@@ -114,20 +114,13 @@ pub enum ConfigError {
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
     /// There is none.
-    #[error(
-        "no server serves {} or a directory above it\n\
-         hint: start one there with `ahma_mcp --mode http`, or name one: --url URL, or -- COMMAND", .0.display()
-    )]
+    #[error("no server serves {} or a directory above it", .0.display())]
     None(PathBuf),
     /// There is no such directory.
     #[error("the current directory cannot be used: {0}")]
     Directory(io::Error),
     /// There is nothing that it could prove to know.
-    #[error(
-        "{} names a server, but no token of it is known\n\
-         hint: it was started with a token of its own, or without one; give the token with AHMA_HTTP_TOKEN, or connect \
-         with --url {url}", .file.display()
-    )]
+    #[error("{} names a server at {url}, but no token of it is known", .file.display())]
     NoToken {
         /// Which file.
         file: PathBuf,
@@ -143,20 +136,15 @@ pub enum DiscoveryError {
         what: String,
     },
     /// It has gone and left its file.
-    #[error(
-        "{} is left over: its server, process {pid}, is gone\nhint: start one with `ahma_mcp --mode http`", .file.display()
-    )]
+    #[error("{} is left over: its server, process {pid}, is gone", .file.display())]
     Stale {
         /// Which file.
         file: PathBuf,
         /// Whose.
-        pid: i32,
+        pid: u32,
     },
     /// What answers at its address is another program.
-    #[error(
-        "{} names a server at {address}, but {what}; nothing secret was sent to it\n\
-         hint: start the server again, and see who wrote that file", .file.display()
-    )]
+    #[error("{} names a server at {address}, but {what}; nothing secret was sent to it", .file.display())]
     Unproven {
         /// Which file.
         file: PathBuf,

@@ -24,7 +24,7 @@ pub(crate) fn transport(
         what,
     };
     let url: Url = entry.url().parse().map_err(|_| {
-        wrong("it is no URL; one looks like http://127.0.0.1:4242/mcp?key=…".to_owned())
+        wrong("it is not a URL; one looks like http://127.0.0.1:4242/mcp?key=…".to_owned())
     })?;
     let mut headers = HashMap::new();
     for (name, value) in entry.headers() {
@@ -32,7 +32,7 @@ pub(crate) fn transport(
             .parse::<HeaderName>()
             .ok()
             .zip(HeaderValue::from_str(value).ok());
-        let (name, value) = parsed.ok_or_else(|| wrong(format!("`{name}` is no header")))?;
+        let (name, value) = parsed.ok_or_else(|| wrong(format!("`{name}` is not a header")))?;
         headers.insert(name, value);
     }
     let client = client(&url).map_err(|error| wrong(error.to_string()))?;
@@ -105,9 +105,9 @@ mod tests {
                 .to_string()
         };
         let no_url = wrong("127.0.0.1:x/mcp?key=secret", "a");
-        assert!(no_url.contains("it is no URL"), "{no_url}");
+        assert!(no_url.contains("it is not a URL"), "{no_url}");
         assert!(!no_url.contains("secret"), "{no_url}");
         let no_header = wrong("http://127.0.0.1:1/mcp", "a b");
-        assert!(no_header.contains("`a b` is no header"), "{no_header}");
+        assert!(no_header.contains("`a b` is not a header"), "{no_header}");
     }
 }

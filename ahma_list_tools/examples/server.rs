@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ahma_core::app::main_impl()
+    ahma_core::cli::main_impl()
 }

@@ -6,12 +6,14 @@ mod args;
 mod text;
 
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ahma_contract::UserDirectories;
 use ahma_http_mcp_client::{
-    CommandEntry, Connection, McpConfig, Secrets, ServerEntry, Tool, UrlEntry, find_server,
+    CommandEntry, Connection, DiscoveryError, McpConfig, Secrets, ServerEntry, Tool, UrlEntry,
+    find_server,
 };
 use clap::Parser as _;
 use serde_json::json;
@@ -66,23 +68,36 @@ async fn entry(args: &Args, timeout: Duration) -> Result<ServerEntry, (u8, Strin
         }));
     }
     let found = find_server(Path::new("."), &secrets(), timeout).await;
-    let found = found.map_err(|error| (EXIT_NO_CONNECTION, error.to_string()));
+    let found = found.map_err(|error| {
+        let hint = hint(&error);
+        (EXIT_NO_CONNECTION, format!("{error}\nhint: {hint}"))
+    });
     Ok(ServerEntry::Url(found?))
 }
 
 /// What the user has that the server of a project must know of.
 fn secrets() -> Secrets {
-    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let usual = if cfg!(target_os = "macos") {
-        "Library/Application Support"
-    } else {
-        ".local/state"
-    };
-    let named = path("XDG_STATE_HOME").filter(|state| state.is_absolute());
     let token = std::env::var("AHMA_HTTP_TOKEN").ok();
     Secrets {
-        state_directory: named.or_else(|| Some(path("HOME")?.join(usual))),
+        state_directory: UserDirectories::of_this_user().state,
         token: token.filter(|token| !token.is_empty()),
+    }
+}
+
+/// What to do when the server of a project is not found.
+fn hint(error: &DiscoveryError) -> &'static str {
+    match error {
+        DiscoveryError::None(_) => {
+            "start one there with `ahma_mcp --mode http`, or name one: --url URL, or -- COMMAND"
+        }
+        DiscoveryError::NoToken { .. } => {
+            "it was started with a token of its own, or without one; give the token with AHMA_HTTP_TOKEN, or connect \
+             with --url"
+        }
+        DiscoveryError::Stale { .. } => "start one with `ahma_mcp --mode http`",
+        DiscoveryError::Unproven { .. } => "restart the server, and check who wrote that file",
+        DiscoveryError::Content { .. } => "remove that file, and restart the server",
+        DiscoveryError::Directory(_) => "run this in a directory that exists",
     }
 }
 

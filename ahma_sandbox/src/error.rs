@@ -71,8 +71,7 @@ impl SetupFailure {
                 "Landlock keeps commands inside the scope; without it an agent could damage files \
                  anywhere. It needs Linux 5.13 or newer with `landlock` among the modules that \
                  /sys/kernel/security/lsm lists (boot parameter `lsm=landlock,…`), and a container \
-                 that allows the landlock system calls. To rely on an outer sandbox instead, start \
-                 with --no-sandbox."
+                 that allows the landlock system calls."
             }
             SetupStep::Seccomp => {
                 "the kernel must allow seccomp filters (CONFIG_SECCOMP_FILTER), and so must the \
@@ -80,11 +79,10 @@ impl SetupFailure {
             }
             SetupStep::Seatbelt => {
                 "Seatbelt keeps commands inside the scope; without it an agent could damage files \
-                 anywhere. It needs /usr/bin/sandbox-exec, and no other sandbox around the server. \
-                 To rely on an outer sandbox instead, start with --no-sandbox."
+                 anywhere. It needs /usr/bin/sandbox-exec, and no other sandbox around the server."
             }
             SetupStep::Policy | SetupStep::Paths | SetupStep::View => {
-                "check that every path exists, is readable and is no link"
+                "check that every path exists, is readable and is not a link"
             }
             SetupStep::Process => "check the limits on processes and open files (ulimit -a)",
         }

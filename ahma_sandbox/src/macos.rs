@@ -414,7 +414,7 @@ mod tests {
             error.to_string().contains("Seatbelt is not available"),
             "{error}"
         );
-        assert!(error.hint().contains("--no-sandbox"), "{}", error.hint());
+        assert!(error.hint().contains("sandbox-exec"), "{}", error.hint());
     }
 
     /// Proves: S12.

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "note: {note}");
     }
     let asked_for = sources.asked_for;
-    let mut catalog = load(sources.files);
+    let mut catalog = load(sources.files, &ahma_core::server_facts());
     // Neighbours of a file were loaded so that its steps find their targets, not to be judged.
     catalog
         .files

@@ -115,7 +115,7 @@ fn every_tool_file_shown_in_a_document_is_accepted() {
                 path: document.into(),
                 content: Ok(block.into_bytes()),
             };
-            let catalog = load(vec![source]);
+            let catalog = load(vec![source], &ahma_core::server_facts());
             assert!(
                 catalog.rejected.is_empty(),
                 "{document}: {:#?}",

@@ -22,7 +22,7 @@ use ahma_tests::repository;
 /// The tools of one shipped tool file.
 fn shipped(file: &str) -> Vec<ToolSpec> {
     let path: PathBuf = repository().join("tools").join(file);
-    let catalog = load(vec![read_file(path)]);
+    let catalog = load(vec![read_file(path)], &ahma_core::server_facts());
     assert!(catalog.rejected.is_empty(), "{:#?}", catalog.rejected);
     catalog
         .files

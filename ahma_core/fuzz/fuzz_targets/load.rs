@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let source = SourceFile { path: "fuzz.json".into(), content: Ok(bytes.to_vec()) };
-    let catalog = load(vec![source]);
+    let catalog = load(vec![source], &ahma_core::server_facts());
     assert_eq!(catalog.files.len() + catalog.rejected.len(), 1);
     for file in &catalog.rejected {
         assert!(!file.faults.is_empty());

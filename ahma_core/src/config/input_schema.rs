@@ -1,13 +1,14 @@
-//! The MCP `inputSchema` of a tool: JSON Schema 2020-12, closed, meta parameters included.
+//! The JSON Schema (2020-12, closed) of the arguments of a tool.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::raw::bounds;
 use super::spec::{ArgumentSpec, ScalarKind, ScalarSpec, ValueSpec};
-use super::values::EXECUTION_MODES;
 
-/// The schema of a call's arguments.
-pub fn input_schema(arguments: &[ArgumentSpec]) -> Map<String, Value> {
+/// The schema of a call: its own arguments, and the parameters that every call takes.
+pub fn input_schema(
+    arguments: &[ArgumentSpec],
+    call_parameters: &Map<String, Value>,
+) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for argument in arguments {
@@ -16,7 +17,7 @@ pub fn input_schema(arguments: &[ArgumentSpec]) -> Map<String, Value> {
             required.push(Value::from(argument.name.as_str()));
         }
     }
-    add_meta_parameters(&mut properties);
+    properties.extend(call_parameters.clone());
 
     let mut schema = Map::new();
     schema.insert("type".into(), "object".into());
@@ -85,33 +86,4 @@ fn plain_number(number: f64) -> Value {
     } else {
         Value::from(number)
     }
-}
-
-fn add_meta_parameters(properties: &mut Map<String, Value>) {
-    let timeout = bounds::TIMEOUT_SECONDS;
-    properties.insert(
-        "working_directory".into(),
-        json!({
-            "type": "string",
-            "description": "Directory to run in, inside the sandbox scope. Default: the scope."
-        }),
-    );
-    properties.insert(
-        "execution_mode".into(),
-        json!({
-            "type": "string",
-            "enum": EXECUTION_MODES,
-            "description": "async: answer at once with an operation id. sync: answer with the \
-                            result. auto: wait up to 10 seconds, then go on in the background."
-        }),
-    );
-    properties.insert(
-        "timeout_seconds".into(),
-        json!({
-            "type": "integer",
-            "minimum": timeout.start(),
-            "maximum": timeout.end(),
-            "description": "The command is stopped after this many seconds."
-        }),
-    );
 }

@@ -15,13 +15,13 @@ use self::steps::StepTargets;
 use super::catalog::{Catalog, RejectedFile};
 use super::checked::CheckedFile;
 use super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
-use super::names::BUILT_IN_TOOLS;
+use super::server_facts::ServerFacts;
 use super::spec::{Action, StepSpec, ToolFile, ToolSpec};
 use super::text;
 
 /// Checks the files against each other.
-pub(super) fn link(files: Vec<CheckedFile>) -> Catalog {
-    let mut linker = Linker { files };
+pub(super) fn link(files: Vec<CheckedFile>, facts: &ServerFacts) -> Catalog {
+    let mut linker = Linker { files, facts };
     let invalid_alone: Vec<bool> = linker.files.iter().map(|file| !file.is_valid()).collect();
     linker.check_names();
     let mut steps_checked = vec![false; linker.files.len()];
@@ -34,11 +34,12 @@ pub(super) fn link(files: Vec<CheckedFile>) -> Catalog {
     linker.finish()
 }
 
-struct Linker {
+struct Linker<'f> {
     files: Vec<CheckedFile>,
+    facts: &'f ServerFacts,
 }
 
-impl Linker {
+impl Linker<'_> {
     fn check_names(&mut self) {
         let mut owners: HashMap<String, (usize, String)> = HashMap::new();
         for index in 0..self.files.len() {
@@ -46,7 +47,7 @@ impl Linker {
             let mut faults = Vec::new();
             for tool in self.files[index].tools() {
                 let owner = owners.get(&tool.name).or_else(|| taken.get(&tool.name));
-                if BUILT_IN_TOOLS.contains(&tool.name.as_str()) {
+                if self.facts.is_reserved(&tool.name) {
                     faults.push(PlacedFault::at(
                         name_place(tool),
                         format!("`{}` is the name of a built-in tool", tool.name),
@@ -71,7 +72,7 @@ impl Linker {
     }
 
     fn check_steps_of_valid(&mut self, checked: &mut [bool]) -> bool {
-        let targets = StepTargets::of(&self.files);
+        let targets = StepTargets::of(&self.files, self.facts);
         let mut found = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
             if let (true, Some(parsed)) = (file.is_valid(), &file.parsed) {
@@ -94,7 +95,7 @@ impl Linker {
         let Some(parsed) = &self.files[index].parsed else {
             return;
         };
-        let mut targets = StepTargets::of(&self.files);
+        let mut targets = StepTargets::of(&self.files, self.facts);
         targets.add(parsed);
         let faults = targets.faults_of(parsed);
         drop(targets);

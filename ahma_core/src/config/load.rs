@@ -10,14 +10,16 @@ use super::files::SourceFile;
 use super::link;
 use super::raw::RawToolFile;
 use super::resolve::resolve;
+use super::server_facts::ServerFacts;
 use super::text;
 
-/// Judges all files. Never fails: what is wrong is in the result.
-pub fn load(sources: Vec<SourceFile>) -> Catalog {
-    link::link(sources.into_iter().map(check).collect())
+/// Checks all files. Never fails: what is wrong is in the result.
+pub fn load(sources: Vec<SourceFile>, facts: &ServerFacts) -> Catalog {
+    let checked = sources.into_iter().map(|source| check(source, facts));
+    link::link(checked.collect(), facts)
 }
 
-fn check(source: SourceFile) -> CheckedFile {
+fn check(source: SourceFile, facts: &ServerFacts) -> CheckedFile {
     let path = source.path;
     let bytes = match source.content {
         Ok(bytes) => bytes,
@@ -41,7 +43,8 @@ fn check(source: SourceFile) -> CheckedFile {
             return unreadable(path, text, fault);
         }
     };
-    let parsed = decode::<RawToolFile>(&tree, &faults).map(|raw| resolve(&raw, &path, &faults));
+    let parsed =
+        decode::<RawToolFile>(&tree, &faults).map(|raw| resolve(&raw, &path, facts, &faults));
     drop(tree);
     CheckedFile {
         path,

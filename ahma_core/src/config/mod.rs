@@ -4,8 +4,8 @@
 //! bytes ─text─► spanned JSON ─decode─► raw form ─resolve─► ToolFile ─link─► Catalog
 //! ```
 //!
-//! Pure and synchronous: apart from [`files`], which fetches bytes, nothing here reads a file, runs
-//! a program or knows MCP. Every fault of every file is reported, each with line, column, JSON
+//! Pure and synchronous: apart from [`files`], which fetches bytes, nothing here may read a file, run a program, or know
+//! MCP, the built-in tools or the server's flags; what the server contributes is passed in as [`ServerFacts`]. Every fault of every file is reported, each with line, column, JSON
 //! pointer and advice; a rejected file never hides another.
 
 pub mod files;
@@ -24,24 +24,24 @@ mod names;
 mod raw;
 mod resolve;
 mod schema;
-mod shell;
+mod server_facts;
 mod spec;
 mod suggest;
 mod text;
 mod values;
 
 pub use catalog::{Catalog, RejectedFile};
-pub use describe::{BACKGROUND_NOTE, Waiting, listed_description};
 pub use fault::Fault;
 pub use input_schema::input_schema;
 pub use load::load;
-pub use names::{BUILT_IN_TOOLS, MAX_NAME_LENGTH};
+pub use names::MAX_NAME_LENGTH;
+pub use raw::bounds::TIMEOUT_SECONDS;
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
-pub use shell::shell_arguments;
+pub use server_facts::{ReservedTool, ServerFacts};
 pub use spec::{
     Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag,
     Restrictions, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolFile, ToolSpec,
     ValueSpec,
 };
 pub use text::MAX_FILE_BYTES;
-pub use values::{ArgumentFault, META_PARAMETERS, check_arguments, check_call};
+pub use values::{ArgumentFault, EXECUTION_MODES, META_PARAMETERS, check_arguments, check_call};

@@ -1,15 +1,5 @@
 //! Names: which are allowed, which are taken, and how they are joined.
 
-/// Tools the server itself offers; no tool file may use these names.
-pub const BUILT_IN_TOOLS: [&str; 6] = [
-    "sandboxed_shell",
-    "await",
-    "status",
-    "cancel",
-    "read_output",
-    "get_server_info",
-];
-
 /// The longest tool name that common clients and model providers accept.
 pub const MAX_NAME_LENGTH: usize = 64;
 

@@ -11,7 +11,7 @@ use super::suggest::nearest;
 pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
 
 /// The values of `execution_mode`.
-pub(super) const EXECUTION_MODES: [&str; 3] = ["async", "sync", "auto"];
+pub const EXECUTION_MODES: [&str; 3] = ["async", "sync", "auto"];
 
 /// What is wrong with one argument of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

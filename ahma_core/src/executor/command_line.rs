@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::config::{
     Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, ScalarSpec, Separator,
-    ToolSpec, ValueSpec, check_arguments,
+    ToolSpec, ValueSpec,
 };
 
 /// A command line, as far as it is known before anything is written.
@@ -61,14 +61,13 @@ pub struct PathContext<'s> {
     pub roots: &'s [PathBuf],
 }
 
-/// Builds the command line of a call, or says everything that is wrong with its arguments.
+/// Builds the command line of a call whose arguments have been checked, or names the paths that lead outside.
 pub fn build(
     tool: &ToolSpec,
     given: &Map<String, Value>,
     context: PathContext<'_>,
 ) -> Result<BuiltCommand, Vec<ArgumentFault>> {
-    let mut faults = check_arguments(tool, given);
-    faults.extend(paths_outside(tool, given, context));
+    let faults = paths_outside(tool, given, context);
     if !faults.is_empty() {
         return Err(faults);
     }

@@ -24,8 +24,8 @@ const MAX_HOSTS: usize = 8;
 pub struct WarmShells {
     /// How many wait at the same time.
     pub count: usize,
-    /// Whether none waits before the first script has come.
-    pub wait: bool,
+    /// Whether none is started before the first script has come.
+    pub lazy: bool,
     /// Which shell.
     pub shell: OsString,
     /// The environment of scripts that can use them.
@@ -88,7 +88,7 @@ impl HostPool {
         }
         let host = Arc::new(self.start(&restricted(&self.policy, &needed)).await?);
         let is_usual = needed == Restrictions::default();
-        if is_usual && self.warm.as_ref().is_some_and(|warm| !warm.wait) {
+        if is_usual && self.warm.as_ref().is_some_and(|warm| !warm.lazy) {
             self.keep_warm(&host);
         }
         *kept = Some(Arc::clone(&host));
@@ -97,12 +97,12 @@ impl HostPool {
 
     /// A script has come, so others may.
     pub(super) fn script_came(&self, host: &SandboxHost, restrictions: &Restrictions) {
-        let waits = self.warm.as_ref().is_some_and(|warm| warm.wait);
+        let is_lazy = self.warm.as_ref().is_some_and(|warm| warm.lazy);
         let is_usual = Restrictions {
             output_mb: None,
             ..*restrictions
         } == Restrictions::default();
-        if waits && is_usual {
+        if is_lazy && is_usual {
             self.keep_warm(host);
         }
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use ahma_sandbox::{CommandRequest, Input};
 use tokio::io::AsyncReadExt as _;
 
-use super::HostPool;
+use super::host_pool::HostPool;
+use super::plan::Environment;
 use crate::config::Restrictions;
 
 /// Output beyond this is read and forgotten.
@@ -15,14 +16,14 @@ const MAX_OUTPUT: usize = 64 * 1024;
 
 /// Runs commands that answer a question of the server.
 #[derive(Clone)]
-pub struct InternalCommands {
+pub(crate) struct InternalCommands {
     hosts: Arc<HostPool>,
-    environment: Arc<Vec<(OsString, OsString)>>,
+    environment: Environment,
 }
 
 /// How such a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandOutput {
+pub(crate) struct CommandOutput {
     /// Its exit code.
     pub code: i32,
     /// The beginning of what it wrote.
@@ -31,27 +32,24 @@ pub struct CommandOutput {
 
 impl InternalCommands {
     /// They run with this environment, in the scope.
-    pub fn new(hosts: Arc<HostPool>, environment: Vec<(OsString, OsString)>) -> Self {
-        InternalCommands {
-            hosts,
-            environment: Arc::new(environment),
-        }
+    pub(crate) fn new(hosts: Arc<HostPool>, environment: Environment) -> Self {
+        InternalCommands { hosts, environment }
     }
 
     /// Where they run.
-    pub fn scope(&self) -> &PathBuf {
+    pub(crate) fn scope(&self) -> &PathBuf {
         &self.hosts.policy().scope
     }
 
     /// A variable they get.
-    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         let mut all = self.environment.iter();
         all.find(|(it, _)| it == name)
             .map(|(_, value)| value.as_os_str())
     }
 
     /// Runs one. Dropping the future ends it.
-    pub async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
+    pub(crate) async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
         let host = self.hosts.host(&Restrictions::default()).await.ok()?;
         let request = CommandRequest {
             arguments,

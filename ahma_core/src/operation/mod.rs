@@ -1,13 +1,22 @@
-//! Operations: what was started, how it stands, and how it ended.
+//! Operations: what was started, its state, and how it ended.
 //!
-//! The [`OperationStore`] is the only writer of their state; everyone else reads it or waits on it.
-//! It starts nothing and speaks to no client: the executor tells it what happens, and
-//! whoever wants to know subscribes.
+//! - [`OperationRecord`] is plain data about an operation, for whoever asks.
+//! - [`OperationHandle`] is the live operation: its output, its end, a way to cancel it.
+//! - [`OperationStore`] is the only writer of state, and answers questions about all operations of a scope.
+//!
+//! An operation is work that writes output and ends; a process is one kind of it. Must not start anything, speak to a
+//! client, or know how a result is shown.
 
-mod id;
-mod record;
+mod completion;
+mod event;
+mod filter;
+mod handle;
 mod store;
 
-pub use id::OperationId;
-pub use record::{Completion, OperationRecord, OperationState};
-pub use store::{AdmissionError, NewOperation, Operation, OperationStore, Retention};
+pub use ahma_contract::{OperationId, OperationRecord, OperationState};
+
+pub use completion::Completion;
+pub use event::{OperationEvent, OperationEvents};
+pub use filter::OperationFilter;
+pub use handle::{NewOperation, OperationHandle};
+pub use store::{AdmissionError, OperationStore, Retention};

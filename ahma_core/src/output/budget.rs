@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::spool::Spool;
 
 /// What all outputs together keep on disk unless the operator says otherwise.
-pub const SPOOL_TOTAL: u64 = 1024 * 1024 * 1024;
+pub(crate) const SPOOL_TOTAL: u64 = 1024 * 1024 * 1024;
 
 /// The bound that outputs share.
 #[derive(Debug)]

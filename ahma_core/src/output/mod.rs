@@ -16,8 +16,9 @@ mod page;
 mod spool;
 mod store;
 
-pub use budget::{SPOOL_TOTAL, SpoolBudget};
-pub use capture::{INLINE_LIMIT, Rendered};
+pub(crate) use budget::SPOOL_TOTAL;
+pub use budget::SpoolBudget;
+pub use capture::INLINE_LIMIT;
 pub use page::{Page, PageRequest, SearchHit};
 pub use spool::SPOOL_LIMIT;
-pub use store::{Output, SpoolPlace, Totals};
+pub use store::{Output, SpoolPlace};

@@ -134,6 +134,11 @@ impl Output {
         }
     }
 
+    /// Whether all of it is at hand, so that a result can show the whole.
+    pub fn is_whole(&self) -> bool {
+        self.capture().is_whole()
+    }
+
     /// When something was written last; the beginning when nothing was.
     pub fn last_written(&self) -> Instant {
         *self

@@ -1,17 +1,38 @@
-//! From operations to results: the one place that decides what a client reads.
+//! Results: the one place that decides what a client reads of an operation.
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 
-use super::{ServiceState, denial};
-use crate::operation::{Operation, OperationRecord, OperationState};
+use super::call_error::CallError;
+use super::context::ServiceContext;
+use super::denial;
+use crate::operation::{OperationHandle, OperationRecord, OperationState};
+
+/// A longer name is cut where it is repeated.
+const MAX_NAME_LEN: usize = 100;
 
 /// The key of the operation record in a result's `_meta`.
 pub(super) const RECORD_KEY: &str = "ahma/operation";
 
-/// A result that says what was wrong with a call.
-pub(super) fn refused(message: impl Into<String>) -> CallToolResult {
+/// A result that says why a call was refused.
+pub(super) fn refused(error: &CallError) -> CallToolResult {
+    self::error(error.to_string())
+}
+
+/// An error result of plain text.
+pub(super) fn error(message: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message.into())])
+}
+
+/// What is said of an operation that is not remembered.
+pub(super) fn unknown_operation(id: &str) -> String {
+    no_operation(id).to_string()
+}
+
+/// The refusal of a call about an operation that is not remembered.
+pub(super) fn no_operation(id: &str) -> CallError {
+    CallError::new(format!("there is no operation {id}"))
+        .with_hint("`status` lists those that are remembered")
 }
 
 /// A result of plain text.
@@ -31,7 +52,7 @@ pub(super) fn text_of(result: &CallToolResult) -> Result<String, String> {
 }
 
 /// The answer to a call whose command goes on in the background.
-pub(super) fn started(operation: &Operation) -> CallToolResult {
+pub(super) fn started(operation: &OperationHandle) -> CallToolResult {
     let id = operation.id();
     let message = format!(
         "started {id}\nThe command runs in the background. `await` with operation_id {id} returns its result; \
@@ -41,21 +62,21 @@ pub(super) fn started(operation: &Operation) -> CallToolResult {
 }
 
 /// The result of an operation that has ended.
-pub(super) fn finished(operation: &Operation, state: &ServiceState) -> CallToolResult {
+pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) -> CallToolResult {
     let record = operation.record();
-    let message = finished_text(operation, state);
+    let message = finished_text(operation, context);
     let result = if record.state == OperationState::Completed {
         text(message)
     } else {
-        refused(message)
+        error(message)
     };
     with_record(result, &record)
 }
 
 /// Output, explanation, and last of all one line with state, exit code and duration.
-pub(super) fn finished_text(operation: &Operation, state: &ServiceState) -> String {
+pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContext) -> String {
     let id = operation.id().clone();
-    let rendered = operation.output.render(|offset, length| {
+    let rendered = operation.output().render(|offset, length| {
         format!(
             "read_output with operation_id {id}, offset {offset} and length {length} reads them"
         )
@@ -65,29 +86,23 @@ pub(super) fn finished_text(operation: &Operation, state: &ServiceState) -> Stri
         message.push('\n');
     }
     let record = operation.record();
-    if let Some(explanation) = operation
-        .completion()
-        .and_then(|completion| completion.explanation)
-    {
-        message.push_str(&explanation);
+    let completion = operation.completion();
+    if let Some(explanation) = completion.as_ref().and_then(|it| it.explanation.as_ref()) {
+        message.push_str(explanation);
         message.push('\n');
     }
     if record.state == OperationState::Failed
-        && !state.sandbox_is_off
-        && let Some(line) = denial::explain(&message, state.hosts.policy())
+        && !context.commands.unconfined
+        && let Some(line) = denial::explain(&message, context.hosts.policy())
     {
         message.push_str(&line);
         message.push('\n');
     }
-    for warning in operation
-        .completion()
-        .map(|completion| completion.warnings)
-        .unwrap_or_default()
-    {
+    for warning in completion.map(|it| it.warnings).unwrap_or_default() {
         message.push_str(&warning);
         message.push('\n');
     }
-    if state.sandbox_is_off {
+    if context.commands.unconfined {
         message.push_str("The sandbox is switched off.\n");
     }
     message.push_str(&summary(&record));
@@ -129,4 +144,9 @@ pub(super) fn document(document: Value) -> CallToolResult {
     let mut result = text(format!("{document:#}"));
     result.structured_content = Some(document);
     result
+}
+
+/// A name that a client made up may be of any length; this much of it is repeated.
+pub(super) fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_NAME_LEN)]
 }

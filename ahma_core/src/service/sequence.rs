@@ -1,154 +1,202 @@
-//! Calls of sequences: tools whose job is to call others.
+//! A sequence at work: its steps one after the other, on one operation.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::CallToolResponse;
-use serde_json::{Map, Value, json};
+use ahma_sandbox::exists_beneath;
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::arguments::{ExecutionMode, MetaArguments, read};
 use super::caller::Caller;
-use super::calls::{
-    self, describe_faults, follow, is_answer, plan_shell, read_shell, working_directory,
-};
-use super::{ServiceState, declared, respond};
-use crate::config::{Action, META_PARAMETERS, Sequence, StepSpec, ToolSpec, check_arguments};
-use crate::executor::{SequencePlan, Skip, StepAction, StepPlan};
-use crate::registry::ToolSnapshot;
+use super::respond;
+use super::sequence_plan::{SequencePlan, Skip, Step, StepAction};
+use super::tools::{BuiltIn, Request};
+use crate::executor::{Job, JobDescription, Run};
+use crate::operation::{Completion, OperationState};
 
-/// Steps of a sequence and of those it calls, together.
-const MAX_STEPS: usize = 1000;
-
-/// Runs a sequence as one operation.
-pub(super) async fn call(
-    state: &Arc<ServiceState>,
-    tool: &ToolSpec,
-    sequence: &Sequence,
-    arguments: Map<String, Value>,
-    caller: &Caller,
-) -> Result<CallToolResponse, String> {
-    let faults = check_arguments(tool, &arguments);
-    if !faults.is_empty() {
-        return Err(describe_faults(faults));
+impl Job for SequencePlan {
+    fn describe(&self) -> JobDescription {
+        JobDescription {
+            tool: self.tool.clone(),
+            working_directory: self.working_directory.clone(),
+            output_limit: None,
+        }
     }
-    let meta: Map<String, Value> = arguments
-        .into_iter()
-        .filter(|(name, _)| META_PARAMETERS.contains(&name.as_str()))
-        .collect();
-    let meta: MetaArguments = read(&tool.name, meta)?;
-    let directory = working_directory(state, meta.working_directory.as_deref()).await?;
-    let mut planning = Planning {
-        state,
-        tools: state.registry.current(),
-        steps: Vec::new(),
-    };
-    let place = directory.to_string_lossy().into_owned();
-    planning.add(sequence, &place).await?;
-    let declared = tool.timeout_seconds;
-    let declared = declared.map(|seconds| Duration::from_secs(seconds.into()));
-    let plan = SequencePlan {
-        tool: tool.name.clone(),
-        working_directory: directory,
-        steps: planning.steps,
-        deadline: meta
-            .timeout_seconds
-            .map(Duration::from_secs_f64)
-            .or(declared),
-    };
-    let usual = if tool.synchronous {
-        ExecutionMode::Sync
-    } else {
-        ExecutionMode::Async
-    };
-    let mode = state.mode(meta.execution_mode, usual);
-    follow(state, plan, mode, caller).await
+
+    fn argv(&self) -> Vec<Vec<&str>> {
+        let commands = self.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Command(command) => Some(command.argv()),
+            StepAction::Answer(..) => None,
+        });
+        commands.collect()
+    }
+
+    /// Runs the steps until one fails, unless that does not matter, or the operation is cancelled.
+    async fn run(self, run: &Run) -> Completion {
+        let progress = Progress {
+            end: self.deadline.map(|deadline| Instant::now() + deadline),
+            count: self.steps.len(),
+            plan: &self,
+            run,
+        };
+        let mut warnings = Vec::new();
+        let mut last = progress.steps(&mut warnings).await;
+        last.warnings = warnings;
+        last
+    }
 }
 
-struct Planning<'s> {
-    state: &'s Arc<ServiceState>,
-    tools: Arc<ToolSnapshot>,
-    steps: Vec<StepPlan>,
+struct Progress<'s> {
+    plan: &'s SequencePlan,
+    run: &'s Run,
+    count: usize,
+    /// When all of it is stopped.
+    end: Option<Instant>,
 }
 
-impl Planning<'_> {
-    /// Adds the steps of a sequence, and of the sequences among them. The loader sees to it that none calls
-    /// itself.
-    async fn add(&mut self, sequence: &Sequence, directory: &str) -> Result<(), String> {
-        for step in &sequence.steps {
-            if self.steps.len() >= MAX_STEPS {
-                return Err(format!("the sequence has more than {MAX_STEPS} steps"));
-            }
-            let title = title(step);
-            let delay = Duration::from_millis(sequence.step_delay_ms.into());
-            if is_answer(&step.target) {
-                self.steps.push(StepPlan {
-                    action: answer(self.state, step),
-                    directory: directory.into(),
-                    skip: skip(step),
-                    continue_on_error: step.continue_on_error,
-                    title,
-                    delay,
-                });
-                continue;
-            }
-            // It applies to every step without its own.
-            let mut arguments = step.args.clone();
-            let place = arguments
-                .entry("working_directory")
-                .or_insert_with(|| json!(directory));
-            let place = place.as_str().unwrap_or(directory).to_owned();
-            let target = self.tools.tool(&step.target).cloned();
-            if let Some(tool) = &target
-                && let Action::Sequence(inner) = &tool.action
+impl Progress<'_> {
+    async fn steps(&self, warnings: &mut Vec<String>) -> Completion {
+        for (number, step) in (1..).zip(&self.plan.steps) {
+            if number > 1
+                && let Some(reason) = self.pause(step.delay).await
             {
-                Box::pin(self.add(inner, &place)).await?;
+                return Completion::cancelled(reason);
+            }
+            if self.time_left().is_some_and(|left| left.is_zero()) {
+                return self.too_late(number);
+            }
+            let name = format!("step {number} of {}: {}", self.count, step.title);
+            if let Some(reason) = skipped(self.run.scope(), step).await {
+                let line = format!("== {name}: skipped, {reason}");
+                self.run.write_line(&line).await;
                 continue;
             }
-            let command = match target {
-                Some(tool) => declared::plan(self.state, &tool, arguments).await,
-                None if step.target == "sandboxed_shell" && !self.state.no_shell => {
-                    let arguments = read_shell(&step.target, arguments)?;
-                    plan_shell(self.state, arguments).await
-                }
-                None => Err("it is not available now".to_owned()),
+            self.run.at_step(name.clone());
+            self.run.write_line(&format!("== {name}")).await;
+            let Some(mut ended) = self.step(step).await else {
+                return self.too_late(number);
             };
-            let command = command.map_err(|why| format!("the step `{}`: {why}", step.target))?;
-            self.steps.push(StepPlan {
-                directory: command.working_directory.clone(),
-                action: StepAction::Command(command),
-                skip: skip(step),
-                continue_on_error: step.continue_on_error,
-                title,
-                delay,
+            warnings.append(&mut ended.warnings);
+            if ended.state == OperationState::Completed {
+                continue;
+            }
+            let (count, title, state) = (self.count, &step.title, ended.state.name());
+            let failed = format!("step {number} of {count} ({title}) {state}");
+            if ended.state != OperationState::Failed || !step.continue_on_error {
+                let why = ended.explanation.take().map(|why| format!(": {why}"));
+                ended.explanation = Some(format!("{failed}{}", why.unwrap_or_default()));
+                return ended;
+            }
+            self.run.write_line(&format!("== {failed}; going on")).await;
+        }
+        let mut completed = Completion::new(OperationState::Completed, None);
+        completed.exit_code = Some(0);
+        completed
+    }
+
+    /// Does a step; `None` when the time of the whole sequence is over.
+    async fn step(&self, step: &Step) -> Option<Completion> {
+        match &step.action {
+            StepAction::Command(command) => {
+                let mut command = command.clone();
+                let left = self.time_left();
+                command.deadline = left.map_or(command.deadline, |it| it.min(command.deadline));
+                Some(self.run.command(&command).await)
+            }
+            StepAction::Answer(tool, arguments) => tokio::select! {
+                ended = self.answer(*tool, arguments.clone()) => Some(ended),
+                () = at(self.end) => None,
+            },
+        }
+    }
+
+    /// Asks a built-in tool; its answer is output like any other.
+    async fn answer(
+        &self,
+        tool: &'static dyn BuiltIn,
+        arguments: Map<String, Value>,
+    ) -> Completion {
+        self.run.working();
+        let operation = self.run.operation();
+        let caller = Caller::nobody();
+        let request = Request {
+            context: &self.plan.context,
+            caller: &caller,
+            on_behalf: Some(operation.id()),
+        };
+        let Some(answering) = tool.answer_step(request, arguments) else {
+            let why = "it is not available now".to_owned();
+            return Completion::new(OperationState::Failed, why);
+        };
+        let answer = tokio::select! {
+            biased;
+            reason = operation.cancelled() => return Completion::cancelled(reason),
+            answer = answering => answer,
+        };
+        let answer = answer.map_err(|error| error.to_string());
+        let (state, text) = match answer.and_then(|result| respond::text_of(&result)) {
+            Ok(text) => (OperationState::Completed, text),
+            Err(text) => (OperationState::Failed, text),
+        };
+        self.run.write_line(&text).await;
+        Completion::new(state, None)
+    }
+
+    /// Waits between two steps; the reason when the operation is cancelled meanwhile.
+    async fn pause(&self, delay: Duration) -> Option<String> {
+        tokio::select! {
+            biased;
+            reason = self.run.operation().cancelled() => Some(reason),
+            () = at(self.end) => None,
+            () = sleep(delay) => None,
+        }
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.end
+            .map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    fn too_late(&self, number: usize) -> Completion {
+        let seconds = self.plan.deadline.unwrap_or_default().as_secs_f64();
+        let count = self.count;
+        let why = format!("stopped after {seconds} seconds, at step {number} of {count}");
+        Completion::new(OperationState::TimedOut, why)
+    }
+}
+
+async fn at(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Why a step is left out, if it is. What is outside the scope is not looked at: commands do not see it either.
+async fn skipped(scope: &Path, step: &Step) -> Option<String> {
+    for skip in &step.skip {
+        let (path, wanted) = match skip {
+            Skip::IfExists(path) => (path, true),
+            Skip::IfMissing(path) => (path, false),
+        };
+        if exists(scope, step.directory.join(path)).await == wanted {
+            return Some(match wanted {
+                true => format!("{path} exists"),
+                false => format!("{path} is missing"),
             });
         }
-        Ok(())
     }
+    None
 }
 
-fn answer(state: &Arc<ServiceState>, step: &StepSpec) -> StepAction {
-    let (state, target) = (Arc::clone(state), step.target.clone());
-    let arguments = step.args.clone();
-    StepAction::Answer(Arc::new(move |operation| {
-        let (state, target) = (Arc::clone(&state), target.clone());
-        let arguments = arguments.clone();
-        Box::pin(async move {
-            let caller = Caller::nobody();
-            let answer = calls::answer(&state, &target, arguments, &caller, Some(&operation));
-            respond::text_of(&answer.await?)
-        })
-    }))
-}
-
-fn title(step: &StepSpec) -> String {
-    match &step.description {
-        Some(description) => format!("{}: {description}", step.target),
-        None => step.target.clone(),
-    }
-}
-
-fn skip(step: &StepSpec) -> Vec<Skip> {
-    let exists = step.skip_if_file_exists.clone().map(Skip::IfExists);
-    let missing = step.skip_if_file_missing.clone().map(Skip::IfMissing);
-    exists.into_iter().chain(missing).collect()
+/// Whether a path exists in the scope, without following a link out of it. A disk may be slow.
+async fn exists(scope: &Path, path: PathBuf) -> bool {
+    let scope: Arc<Path> = scope.into();
+    let looking = spawn_blocking(move || {
+        let inside = path.strip_prefix(&scope);
+        inside.is_ok_and(|inside| exists_beneath(&scope, inside))
+    });
+    looking.await.unwrap_or(false)
 }

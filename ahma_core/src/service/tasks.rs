@@ -1,4 +1,4 @@
-//! Operations as tasks of the 2026-07-28 lifecycle: the same ids, the same truth.
+//! Operations as tasks (2026-07-28): the same ids, the same state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,66 +7,67 @@ use rmcp::ErrorData;
 use rmcp::model::{CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
 use serde_json::{Value, json};
 
-use super::{ServiceState, calls, respond};
+use super::context::ServiceContext;
+use super::respond;
 use crate::audit::timestamp;
-use crate::operation::{Operation, OperationState};
+use crate::operation::{OperationHandle, OperationState};
 
 /// How often it makes sense to ask.
 const POLL_MS: u64 = 500;
 
 /// The answer to a call whose command goes on in the background.
-pub(super) fn created(operation: &Operation, state: &ServiceState) -> CreateTaskResult {
-    CreateTaskResult::new(task(operation, state))
+pub(super) fn created(operation: &OperationHandle, context: &ServiceContext) -> CreateTaskResult {
+    CreateTaskResult::new(task(operation, context))
 }
 
-/// How a task stands.
-pub(super) fn get(state: &ServiceState, id: &str) -> Result<DetailedTask, ErrorData> {
-    let operation = known(state, id)?;
+/// The state of a task.
+pub(super) fn get(context: &ServiceContext, id: &str) -> Result<DetailedTask, ErrorData> {
+    let operation = known(context, id)?;
     let payload = match operation.state() {
         OperationState::Queued | OperationState::Running => TaskPayload::Working,
         OperationState::Cancelled => TaskPayload::Cancelled,
         OperationState::Completed | OperationState::Failed | OperationState::TimedOut => {
-            let result = respond::finished(&operation, state);
+            let result = respond::finished(&operation, context);
             TaskPayload::Completed {
                 result: object(json!(result)),
             }
         }
         OperationState::Lost => {
-            let why = respond::finished_text(&operation, state);
+            let why = respond::finished_text(&operation, context);
             let error = ErrorData::internal_error(why, None);
             TaskPayload::Failed {
                 error: object(json!(error)),
             }
         }
     };
-    Ok(DetailedTask::new(task(&operation, state), payload))
+    Ok(DetailedTask::new(task(&operation, context), payload))
 }
 
 /// Asks for the end of a task.
-pub(super) fn cancel(state: &ServiceState, id: &str) -> Result<(), ErrorData> {
-    known(state, id)?.cancel("cancelled by the client");
+pub(super) fn cancel(context: &ServiceContext, id: &str) -> Result<(), ErrorData> {
+    known(context, id)?.cancel("cancelled by the client");
     Ok(())
 }
 
 /// A task that waits for no answer: what is sent to it is taken and changes nothing, as the specification
 /// says of answers that nobody waits for.
-pub(super) fn update(state: &ServiceState, id: &str) -> Result<(), ErrorData> {
-    known(state, id).map(drop)
+pub(super) fn update(context: &ServiceContext, id: &str) -> Result<(), ErrorData> {
+    known(context, id).map(drop)
 }
 
-fn known(state: &ServiceState, id: &str) -> Result<Arc<Operation>, ErrorData> {
-    let operation = state.executor.store().get(id);
+fn known(context: &ServiceContext, id: &str) -> Result<Arc<OperationHandle>, ErrorData> {
+    let operation = context.operations().get(id);
     operation.ok_or_else(|| unknown(id))
 }
 
 /// What is said of a task that is not there, or not the caller's.
 pub(super) fn unknown(id: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("there is no task {}", calls::cut(id)), None)
+    ErrorData::invalid_params(format!("there is no task {}", respond::cut(id)), None)
 }
 
-fn task(operation: &Operation, state: &ServiceState) -> Task {
+fn task(operation: &OperationHandle, context: &ServiceContext) -> Task {
     // It is remembered for this long after its end, which is not known before.
-    let memory = state.executor.store().longest_memory();
+    let memory = context.operations().retention_age();
     let life = memory + Duration::from_millis(operation.record().duration_ms);
     let created = timestamp(operation.created_at());
     let changed = timestamp(operation.changed_at());
@@ -78,7 +79,7 @@ fn task(operation: &Operation, state: &ServiceState) -> Task {
     )
     .with_poll_interval_ms(POLL_MS)
     .with_ttl_ms(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
-    let line = operation.output.last_line();
+    let line = operation.output().last_line();
     task.status_message = operation.step().or(line);
     task
 }

@@ -1,4 +1,4 @@
-//! Stdin and stdout without a thread between, where that is possible.
+//! The two streams of a connection; stdin and stdout without a thread between, where that is possible.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -8,20 +8,31 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-/// The two streams of a server. Their modes are what they were when it is gone.
-pub struct StandardStreams {
+/// Where messages come from and go to.
+pub struct Streams {
     pub(super) input: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) output: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
-/// Puts the modes of stdin and stdout back: others may share them with us.
+/// Restores the modes of stdin and stdout: others may share them with us.
 #[derive(Debug)]
-pub struct ModesBefore(Vec<(OwnedFd, OFlags)>);
+pub struct SavedModes(Vec<(OwnedFd, OFlags)>);
 
-impl StandardStreams {
-    /// Those of this process. Only pipes and sockets are read and written without waiting: other programs
+impl Streams {
+    /// Any pair of streams, such as the two halves of a socket.
+    pub fn new(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        Streams {
+            input: Box::new(input),
+            output: Box::new(output),
+        }
+    }
+
+    /// Stdin and stdout of this process, whose modes are restored when the second value is dropped. Only pipes and sockets are read and written without waiting: other programs
     /// share a terminal with us, and a file is always ready.
-    pub fn of_this_process() -> io::Result<(Self, ModesBefore)> {
+    pub fn of_this_process() -> io::Result<(Self, SavedModes)> {
         let (input, output) = (
             io::stdin().as_fd().try_clone_to_owned()?,
             io::stdout().as_fd().try_clone_to_owned()?,
@@ -30,11 +41,11 @@ impl StandardStreams {
         for stream in [&input, &output] {
             modes.push((stream.try_clone()?, fcntl_getfl(stream)?));
         }
-        let streams = StandardStreams {
+        let streams = Streams {
             input: ready_input(input).unwrap_or_else(|_| Box::new(tokio::io::stdin())),
             output: ready_output(output).unwrap_or_else(|_| Box::new(tokio::io::stdout())),
         };
-        Ok((streams, ModesBefore(modes)))
+        Ok((streams, SavedModes(modes)))
     }
 }
 
@@ -64,7 +75,7 @@ fn socket(stream: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(stream)
 }
 
-impl Drop for ModesBefore {
+impl Drop for SavedModes {
     fn drop(&mut self) {
         for (stream, mode) in &self.0 {
             // There is nobody left to tell.

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ahma_sandbox::read_beneath;
 
-pub use self::watch::{TamperFindings, TamperWatch};
+pub use self::watch::TamperWatch;
 
 /// Paths of a project whose content programs outside run or obey: Git hooks, editor tasks, servers
 /// for agents, our own tools.
@@ -24,7 +24,7 @@ const MAX_SETTINGS: usize = 100;
 
 /// What is protected in a scope unless the operator says otherwise: at its top level and in the
 /// submodules that `.gitmodules` names. They need not exist.
-pub fn usually_protected(scope: &Path) -> Vec<PathBuf> {
+pub(crate) fn usually_protected(scope: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = USUAL.iter().map(|name| scope.join(name)).collect();
     if scope.join(".git").is_file() {
         // In a worktree it says where the repository is; another one would have its own hooks.

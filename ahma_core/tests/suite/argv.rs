@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ahma_core::config::ToolSpec;
-use ahma_core::executor::command_line::{Arg, BuiltCommand, PathContext, build};
+use ahma_core::config::{ToolSpec, check_arguments};
+use ahma_core::internal::command_line::{Arg, BuiltCommand, PathContext, build};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,8 +15,14 @@ fn built(tool: &ToolSpec, call: &Value) -> Result<BuiltCommand, Vec<String>> {
         working_directory: Path::new("/project/sub"),
         roots: &roots,
     };
-    build(tool, call.as_object().unwrap(), context)
-        .map_err(|faults| faults.into_iter().map(|fault| fault.message).collect())
+    let call = call.as_object().unwrap();
+    let mut faults = check_arguments(tool, call);
+    let built = build(tool, call, context);
+    faults.extend(built.as_ref().err().cloned().unwrap_or_default());
+    match built {
+        Ok(built) if faults.is_empty() => Ok(built),
+        _ => Err(faults.into_iter().map(|fault| fault.message).collect()),
+    }
 }
 
 fn words(tool: &ToolSpec, call: &Value) -> Vec<String> {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::config::Restrictions;
-use ahma_core::executor::{CommandPlan, Executor, HostPool};
-use ahma_core::operation::{Operation, OperationStore, Retention};
-use ahma_core::output::SpoolPlace;
+use ahma_core::internal::{CommandKind, CommandPlan, Executor, HostPool, SpoolPlace, TamperWatch};
+use ahma_core::{OperationHandle, OperationStore, Retention};
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy};
 use ahma_tests::processes_marked;
 use tempfile::TempDir;
@@ -35,10 +34,11 @@ impl Bench {
         let session = PrivateDir::create(&root).unwrap();
         let mut policy = SandboxPolicy::new(&scope, session.path());
         change(&mut policy);
+        let tamper = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
         let hosts = Arc::new(HostPool::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
         let spools = SpoolPlace::new(&root, Arc::default());
         let store = Arc::new(OperationStore::new(Retention::default(), spools));
-        let executor = Executor::new(Arc::clone(&hosts), store, at_once);
+        let executor = Executor::new(Arc::clone(&hosts), store, tamper, at_once);
         Bench {
             executor,
             hosts,
@@ -48,11 +48,12 @@ impl Bench {
         }
     }
 
-    pub(crate) fn start(&self, script: &str, seconds: f64) -> Arc<Operation> {
+    pub(crate) fn start(&self, script: &str, seconds: f64) -> Arc<OperationHandle> {
         let plan = CommandPlan {
             tool: "sandboxed_shell".to_owned(),
+            kind: CommandKind::Script,
             arguments: ["sh", "-c", script].map(Into::into).to_vec(),
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            environment: Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
             working_directory: self.scope.clone(),
             input: Input::Nothing,
             deadline: Duration::from_secs_f64(seconds),
@@ -61,7 +62,7 @@ impl Bench {
         self.executor.start(plan, &"test".into()).unwrap()
     }
 
-    pub(crate) async fn run(&self, script: &str) -> Arc<Operation> {
+    pub(crate) async fn run(&self, script: &str) -> Arc<OperationHandle> {
         let operation = self.start(script, 30.0);
         patiently(operation.ended()).await;
         operation
@@ -74,9 +75,9 @@ pub(crate) async fn patiently<T>(work: impl Future<Output = T>) -> T {
         .unwrap()
 }
 
-pub(crate) fn text(operation: &Operation) -> String {
+pub(crate) fn text(operation: &OperationHandle) -> String {
     operation
-        .output
+        .output()
         .render(|offset, length| format!("{offset}+{length}"))
         .text
 }

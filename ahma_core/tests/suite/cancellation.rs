@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_core::operation::{Operation, OperationState};
+use ahma_core::{OperationHandle, OperationState};
 
 use crate::bench::{Bench, marked, patiently, text, until_exists};
 
@@ -12,7 +12,7 @@ fn mark(number: u32) -> String {
 }
 
 /// Ends for good: nothing that comes later changes it.
-async fn ended_as(operation: &Arc<Operation>) -> OperationState {
+async fn ended_as(operation: &Arc<OperationHandle>) -> OperationState {
     let state = patiently(operation.ended()).await.state;
     operation.cancel("too late");
     tokio::task::yield_now().await;
@@ -65,10 +65,10 @@ async fn while_its_output_floods_it_ends() {
     until_exists(&bench, "up").await;
     operation.cancel("enough");
     assert_eq!(ended_as(&operation).await, OperationState::Cancelled);
-    let written = operation.output.totals().bytes;
+    let written = operation.output().totals().bytes;
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert_eq!(
-        operation.output.totals().bytes,
+        operation.output().totals().bytes,
         written,
         "nothing comes any more"
     );

@@ -1,6 +1,6 @@
 //! What a model reads about a tool.
 
-use ahma_core::config::{Waiting, listed_description};
+use ahma_core::internal::definition;
 use serde_json::json;
 
 use crate::{tool, tools_of};
@@ -10,7 +10,7 @@ const NOTE: &str = "Runs in the background: a call answers at once with an opera
 
 /// Proves: O6.
 #[test]
-fn only_leaves_that_run_in_the_background_say_so() {
+fn only_tools_that_run_in_the_background_say_so() {
     let tools = tools_of(&json!({
         "name": "t", "description": "T.", "command": "t", "subcommand": [
             { "name": "long", "description": "Takes long." },
@@ -20,9 +20,10 @@ fn only_leaves_that_run_in_the_background_say_so() {
     let long = tool(&tools, "t_long");
     let short = tool(&tools, "t_short");
     let expected = format!("Takes long.\n\n{NOTE}");
-    assert_eq!(listed_description(&long, Waiting::AsDeclared), expected);
-    assert_eq!(listed_description(&long, Waiting::Always), "Takes long.");
-    assert_eq!(listed_description(&short, Waiting::AsDeclared), "Is short.");
+    let said = |tool, always_sync| definition(tool, always_sync).description.unwrap();
+    assert_eq!(said(&long, false), expected);
+    assert_eq!(said(&long, true), "Takes long.");
+    assert_eq!(said(&short, false), "Is short.");
 }
 
 #[test]

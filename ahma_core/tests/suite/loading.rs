@@ -20,7 +20,10 @@ fn json_files_of_the_directory_itself_are_read_in_sorted_order() {
     workspace.write("deeper/d.json", tool("d"));
     workspace.write("notes.txt", "no tool");
     workspace.write(".hidden.json", "no tool either");
-    let catalog = load(read_directory(workspace.path(), Selection::Every).unwrap());
+    let catalog = load(
+        read_directory(workspace.path(), Selection::Every).unwrap(),
+        &ahma_core::server_facts(),
+    );
     let names: Vec<&str> = catalog
         .tools()
         .map(|(_, tool)| tool.name.as_str())

@@ -8,38 +8,37 @@
 )]
 
 mod arguments;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod argv;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod bench;
 mod calls;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod cancellation;
 mod command_lines;
+#[cfg(feature = "cli")]
 mod descriptions;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod http_server;
 mod inheritance;
 mod input_schemas;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod isolation;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod list_tools;
 mod loading;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod operations;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod outputs;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod restrictions;
-#[cfg(feature = "server")]
-mod retention;
 mod robustness;
 mod schema_agreement;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod scopes;
 mod sequences;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 mod stdio_server;
 
 use ahma_core::config::files::SourceFile;
@@ -52,7 +51,7 @@ fn load_texts(files: &[(&str, String)]) -> Catalog {
         path: name.into(),
         content: Ok(text.clone().into_bytes()),
     });
-    load(sources.collect())
+    load(sources.collect(), &ahma_core::server_facts())
 }
 
 /// The tools of one tool file that must be accepted.

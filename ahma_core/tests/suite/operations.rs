@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
+use ahma_core::OperationState;
 use ahma_core::config::Restrictions;
-use ahma_core::executor::CommandPlan;
-use ahma_core::executor::command_line::Arg;
-use ahma_core::operation::OperationState;
-use ahma_core::output::PageRequest;
+use ahma_core::internal::CommandPlan;
+use ahma_core::internal::PageRequest;
+use ahma_core::internal::command_line::Arg;
 use ahma_sandbox::Input;
 
 use crate::bench::{Bench, marked, patiently, text, until_exists};
@@ -50,8 +50,9 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
     let bench = Bench::new(4);
     let mut plan = CommandPlan {
         tool: "t".to_owned(),
+        kind: ahma_core::internal::CommandKind::Program,
         arguments: vec!["no-such-program".into()],
-        environment: vec![("PATH".into(), "/usr/bin".into())],
+        environment: std::sync::Arc::new(vec![("PATH".into(), "/usr/bin".into())]),
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
         deadline: Duration::from_secs(5),
@@ -164,7 +165,7 @@ async fn commands_beyond_the_limit_wait_and_can_be_cancelled_there() {
         patiently(third.ended()).await.state,
         OperationState::Cancelled
     );
-    assert_eq!(third.output.totals().bytes, 0, "it never ran");
+    assert_eq!(third.output().totals().bytes, 0, "it never ran");
     fs::write(bench.scope.join("go"), "").unwrap();
     assert_eq!(
         patiently(first.ended()).await.state,
@@ -266,7 +267,7 @@ async fn a_flood_is_counted_exactly_and_can_be_read() {
         offset: 22_888_896 / 2,
         length: 100,
     };
-    let page = operation.output.page(page).await.unwrap();
+    let page = operation.output().page(page).await.unwrap();
     assert_eq!((page.end - page.offset, page.lost_before), (100, false));
 }
 
@@ -282,7 +283,7 @@ async fn shutting_down_ends_everything() {
     let states: Vec<_> = bench
         .executor
         .store()
-        .newest_first()
+        .query(&ahma_core::OperationFilter::default())
         .iter()
         .map(|operation| operation.state())
         .collect();
@@ -297,6 +298,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
     let content = "first\n'second' $(x)\n".repeat(10_000);
     let plan = |directory: &std::path::Path| CommandPlan {
         tool: "t".to_owned(),
+        kind: ahma_core::internal::CommandKind::Program,
         arguments: vec![
             "sh".into(),
             "-c".into(),
@@ -307,7 +309,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
                 content: content.clone(),
             },
         ],
-        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        environment: std::sync::Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
         working_directory: directory.to_owned(),
         input: Input::Nothing,
         deadline: Duration::from_secs(30),
@@ -323,13 +325,13 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         offset: 0,
         length: 1000,
     };
-    let page = operation.output.page(page).await.unwrap();
+    let page = operation.output().page(page).await.unwrap();
     let (first, rest) = page.text.split_once('\n').unwrap();
     let (word, mode) = first.split_once(' ').unwrap();
     assert_eq!(mode, "600");
     assert!(content.starts_with(rest.get(..500).unwrap()));
     assert_eq!(
-        operation.output.totals().bytes,
+        operation.output().totals().bytes,
         length + first.len() as u64 + 1
     );
     let path = word.strip_prefix("--file=").unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ahma_core::output::{INLINE_LIMIT, Output, PageRequest, SearchHit, SpoolBudget, SpoolPlace};
+use ahma_core::internal::{INLINE_LIMIT, Output, PageRequest, SearchHit, SpoolBudget, SpoolPlace};
 use regex::Regex;
 use tempfile::TempDir;
 

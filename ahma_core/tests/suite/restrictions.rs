@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::config::Restrictions;
-use ahma_core::executor::CommandPlan;
-use ahma_core::operation::{Operation, OperationState};
+use ahma_core::internal::CommandPlan;
+use ahma_core::{OperationHandle, OperationState};
 use ahma_sandbox::Input;
 use serde_json::{Value, json};
 
@@ -22,14 +22,15 @@ fn restrictions(fields: &Value) -> Restrictions {
     tools_of(&tool).remove(0).restrictions
 }
 
-async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<Operation> {
+async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<OperationHandle> {
     let plan = CommandPlan {
         tool: "t".to_owned(),
+        kind: ahma_core::internal::CommandKind::Program,
         arguments: ["bash", "-c", script].map(Into::into).to_vec(),
-        environment: vec![
+        environment: Arc::new(vec![
             ("PATH".into(), "/usr/bin:/bin".into()),
             ("TMPDIR".into(), bench.hosts.policy().temporary().into()),
-        ],
+        ]),
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
         deadline: Duration::from_secs(30),
@@ -105,13 +106,13 @@ async fn output_beyond_a_tools_limit_is_counted_and_dropped() {
     )
     .await;
     assert_eq!(operation.state(), OperationState::Completed);
-    assert_eq!(operation.output.totals().bytes, 5_000_004);
+    assert_eq!(operation.output().totals().bytes, 5_000_004);
     assert!(text(&operation).ends_with("xend\n"), "the end is kept");
-    let middle = ahma_core::output::PageRequest::From {
+    let middle = ahma_core::internal::PageRequest::From {
         offset: 3_000_000,
         length: 10,
     };
-    let page = operation.output.page(middle).await.unwrap();
+    let page = operation.output().page(middle).await.unwrap();
     assert!(page.lost_before, "{page:?}");
 }
 

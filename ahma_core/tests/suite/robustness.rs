@@ -8,10 +8,13 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 fn load_bytes(bytes: Vec<u8>) -> Catalog {
-    load(vec![SourceFile {
-        path: "x.json".into(),
-        content: Ok(bytes),
-    }])
+    load(
+        vec![SourceFile {
+            path: "x.json".into(),
+            content: Ok(bytes),
+        }],
+        &ahma_core::server_facts(),
+    )
 }
 
 /// Either one tool, or one rejected file with a place in the text for every fault.
@@ -147,7 +150,7 @@ proptest! {
             });
             SourceFile { path: format!("{number}.json").into(), content: Ok(tool.to_string().into_bytes()) }
         });
-        let catalog = load(sources.collect());
+        let catalog = load(sources.collect(), &ahma_core::server_facts());
         prop_assert_eq!(catalog.files.len() + catalog.rejected.len(), files.len());
         // What is left can be called: every step leads to a tool that is there.
         let names: Vec<&str> = catalog.tools().map(|(_, tool)| tool.name.as_str()).collect();

@@ -127,7 +127,9 @@ fn validator() -> Validator {
 }
 
 fn loader_accepts(path: PathBuf) -> bool {
-    load(vec![read_file(path)]).rejected.is_empty()
+    load(vec![read_file(path)], &ahma_core::server_facts())
+        .rejected
+        .is_empty()
 }
 
 /// `None` when the text is no JSON: then there is nothing a schema could probe.

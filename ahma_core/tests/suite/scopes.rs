@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ahma_core::operation::OperationState;
+use ahma_core::OperationState;
 
 use crate::bench::{Bench, patiently, text, until_exists};
 

@@ -1,4 +1,4 @@
-//! One session: which message belongs to whom.
+//! One session: which message belongs to which request.
 //!
 //! Inside, every request has an id of its own, whatever its client called it: the SDK takes equal ids for the
 //! same request. The same goes for tokens of progress that are in use already.
@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ahma_transport::{RequestIds, SessionHandle, cancelling, cancels};
 use http::request::Parts;
 use rmcp::model::{
     CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode,
@@ -17,10 +18,8 @@ use rmcp::transport::streamable_http_server::session::SessionId;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::life::SessionHandle;
 use super::outbox::{Messages, Outbox, parse_event_id};
 use crate::admission::Rate;
-use crate::messages::{cancelling, cancels};
 use crate::negotiation::OneDocument;
 
 /// Messages that the handler has not looked at yet.
@@ -33,7 +32,7 @@ const MAX_DONE: usize = 4;
 const MAX_RENAMED: usize = 2000;
 
 pub(crate) struct Session {
-    pub(crate) life: SessionHandle,
+    pub(crate) handle: SessionHandle,
     /// In boxes: a channel has room for many messages, and a message is large even when it says little.
     inbox: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     routes: Mutex<Routes>,
@@ -43,8 +42,7 @@ pub(crate) struct Session {
 struct Routes {
     /// Made at random, for names that no client uses.
     name: u32,
-    last_id: i64,
-    in_work: HashMap<i64, InWork>,
+    requests: RequestIds<InWork>,
     tokens: HashMap<ProgressToken, Arc<Outbox>>,
     /// Inner to outer, in the order they were given.
     renamed: VecDeque<(ProgressToken, ProgressToken)>,
@@ -84,7 +82,6 @@ impl Kind {
 struct InWork {
     /// Whether its caller can be asked something on the stream of its answer.
     takes_questions: bool,
-    outer: RequestId,
     outbox: Arc<Outbox>,
     token: Option<ProgressToken>,
 }
@@ -96,13 +93,12 @@ impl Session {
     ) -> (Self, mpsc::Receiver<Box<ClientJsonRpcMessage>>) {
         let (inbox, messages) = mpsc::channel(INBOX);
         let session = Session {
-            life: SessionHandle::new(id),
+            handle: SessionHandle::new(id),
             inbox,
             rate,
             routes: Mutex::new(Routes {
                 name: uuid::Uuid::new_v4().as_fields().0,
-                last_id: 0,
-                in_work: HashMap::new(),
+                requests: RequestIds::default(),
                 tokens: HashMap::new(),
                 renamed: VecDeque::new(),
                 common: Arc::new(Outbox::new(0)),
@@ -137,22 +133,18 @@ impl Session {
                 let parts = request.request.extensions().get::<Parts>();
                 let takes_questions =
                     parts.is_none_or(|it| it.extensions.get::<OneDocument>().is_none());
-                let (inner, renamed) = routes.arrived(request.id.clone(), token, kind);
-                if let Some(in_work) = routes.in_work.get_mut(&inner) {
-                    in_work.takes_questions = takes_questions;
-                }
-                if let Some(token) = renamed {
+                let id = std::mem::replace(&mut request.id, RequestId::Number(0));
+                let arrived = routes.arrived(id, token, kind, takes_questions);
+                if let Some(token) = arrived.renamed {
                     request.request.get_meta_mut().set_progress_token(token);
                 }
-                request.id = RequestId::Number(inner);
-                request.request.extensions_mut().insert(self.life.clone());
-                let is_primed = routes.is_primed;
-                let in_work = routes.in_work.get(&inner);
-                in_work.map(|it| it.outbox.read(is_primed))
+                request.id = RequestId::Number(arrived.inner);
+                request.request.extensions_mut().insert(self.handle.clone());
+                Some(arrived.outbox.read(routes.is_primed))
             }
             ClientJsonRpcMessage::Notification(notification) => {
                 let extensions = notification.notification.extensions_mut();
-                extensions.insert(self.life.clone());
+                extensions.insert(self.handle.clone());
                 if let ClientNotification::InitializedNotification(_) = notification.notification {
                     self.routes().is_ready = true;
                 }
@@ -185,15 +177,15 @@ impl Session {
                     let first = ProtocolVersion::V_2025_11_25;
                     routes.is_primed = result.protocol_version.as_str() >= first.as_str();
                 }
-                if let Some(request) = routes.answered(&response.id) {
-                    response.id = request.outer;
+                if let Some((outer, request)) = routes.answered(&response.id) {
+                    response.id = outer;
                     routes.end(request.outbox, message);
                 }
             }
             ServerJsonRpcMessage::Error(error) => {
                 let request = error.id.as_ref().and_then(|id| routes.answered(id));
-                if let Some(request) = request {
-                    error.id = Some(request.outer);
+                if let Some((outer, request)) = request {
+                    error.id = Some(outer);
                     routes.end(request.outbox, message);
                 }
             }
@@ -203,12 +195,9 @@ impl Session {
             }
             ServerJsonRpcMessage::Request(request) => {
                 let cause = request.request.extensions().get::<OriginatingRequestId>();
-                let outbox = cause.and_then(|cause| match &cause.0 {
-                    NumberOrString::Number(inner) => routes.in_work.get(inner),
-                    NumberOrString::String(_) => None,
-                });
-                let outbox = outbox.filter(|it| it.takes_questions);
-                let outbox = outbox.map_or(&routes.common, |it| &it.outbox);
+                let request = cause.and_then(|cause| routes.requests.get(&cause.0));
+                let request = request.filter(|(_, it)| it.takes_questions);
+                let outbox = request.map_or(&routes.common, |(_, it)| &it.outbox);
                 Arc::clone(outbox).put(message);
             }
         }
@@ -224,7 +213,7 @@ impl Session {
     pub(super) fn rest(&self, event_id: &str) -> Option<Messages> {
         let (stream, after) = parse_event_id(event_id)?;
         let routes = self.routes();
-        let in_work = routes.in_work.values().map(|it| &it.outbox);
+        let in_work = routes.requests.values().map(|it| &it.outbox);
         let mut known = in_work.chain(&routes.unread).chain([&routes.common]);
         let outbox = known.find(|outbox| outbox.number() == stream)?;
         Some(outbox.read_again(after))
@@ -232,7 +221,7 @@ impl Session {
 
     /// Requests that have no answer yet.
     pub(crate) fn in_work(&self) -> usize {
-        self.routes().in_work.len()
+        self.routes().requests.len()
     }
 
     /// Somebody has just used it.
@@ -244,9 +233,9 @@ impl Session {
     /// request is in work, or something runs for it.
     pub(super) fn idle_since(&self) -> Option<(Instant, bool)> {
         let routes = self.routes();
-        let is_used = self.life.is_guarded()
+        let is_used = self.handle.is_guarded()
             || routes.common.is_read()
-            || (routes.is_ready && !routes.in_work.is_empty())
+            || (routes.is_ready && !routes.requests.is_empty())
             || routes.unread.iter().any(|outbox| outbox.is_read());
         (!is_used).then_some((routes.last_used, routes.is_ready))
     }
@@ -258,33 +247,39 @@ impl Session {
 
     /// Ends it: what runs for it is told, and whoever waits for an answer gets an error.
     pub(super) fn end(&self) {
-        self.life.closed().cancel();
+        self.handle.closed().cancel();
         let mut routes = self.routes();
         routes.common.finish();
-        let unanswered: Vec<i64> = routes.in_work.keys().copied().collect();
-        for inner in unanswered {
-            let Some(request) = routes.answered(&RequestId::Number(inner)) else {
-                continue;
-            };
+        let unanswered: Vec<(RequestId, InWork)> = routes.requests.drain().collect();
+        routes.tokens.clear();
+        for (outer, request) in unanswered {
             let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, "the session has ended", None);
-            let message = ServerJsonRpcMessage::error(error, Some(request.outer));
+            let message = ServerJsonRpcMessage::error(error, Some(outer));
             routes.end(request.outbox, message);
         }
     }
 }
 
+/// A request that was taken in.
+struct Arrived {
+    inner: i64,
+    outbox: Arc<Outbox>,
+    /// Its progress token, when that had to be renamed.
+    renamed: Option<ProgressToken>,
+}
+
 impl Routes {
-    /// A request has come. Its id inside, and its token when that had to be renamed.
+    /// Takes in a request.
     fn arrived(
         &mut self,
         outer: RequestId,
         token: Option<ProgressToken>,
         kind: Kind,
-    ) -> (i64, Option<ProgressToken>) {
+        takes_questions: bool,
+    ) -> Arrived {
         self.last_used = Instant::now();
-        self.last_id += 1;
         self.last_stream += 1;
-        // Who asks for something is ready, and some never say so.
+        // A client that asks for something is ready, and some never say so.
         self.is_ready |= kind != Kind::Beginning;
         let outbox = match kind {
             Kind::Call => Outbox::new(self.last_stream),
@@ -295,7 +290,7 @@ impl Routes {
             .as_ref()
             .is_some_and(|it| self.tokens.contains_key(it));
         let renamed = token.clone().filter(|_| is_taken).map(|outer| {
-            let name = format!("ahma-{}-{}", self.name, self.last_id);
+            let name = format!("ahma-{}-{}", self.name, self.last_stream);
             let inner = ProgressToken(NumberOrString::String(name.into()));
             self.renamed.push_back((inner.clone(), outer));
             if self.renamed.len() > MAX_RENAMED {
@@ -308,37 +303,36 @@ impl Routes {
             self.tokens.insert(token.clone(), Arc::clone(&outbox));
         }
         let in_work = InWork {
-            takes_questions: true,
-            outer,
-            outbox,
+            takes_questions,
+            outbox: Arc::clone(&outbox),
             token,
         };
-        self.in_work.insert(self.last_id, in_work);
-        (self.last_id, renamed)
+        Arrived {
+            inner: self.requests.arrived(outer, in_work),
+            outbox,
+            renamed,
+        }
     }
 
-    fn answered(&mut self, id: &RequestId) -> Option<InWork> {
-        let NumberOrString::Number(inner) = id else {
-            return None;
-        };
-        let request = self.in_work.remove(inner)?;
+    fn answered(&mut self, id: &RequestId) -> Option<(RequestId, InWork)> {
+        let answered = self.requests.answered(id)?;
+        self.forget_token(&answered.1);
+        Some(answered)
+    }
+
+    /// Removes the request that the client cancels; its id inside. No answer follows.
+    fn cancelled(&mut self, id: &RequestId) -> Option<RequestId> {
+        let (inner, request) = self.requests.cancelled(id)?;
+        self.forget_token(&request);
+        request.outbox.finish();
+        Some(inner)
+    }
+
+    fn forget_token(&mut self, request: &InWork) {
         if let Some(token) = &request.token {
             self.tokens.remove(token);
         }
         self.last_used = Instant::now();
-        Some(request)
-    }
-
-    /// The client does not want what it calls `id`; what that is inside. No answer follows. Of several that are called
-    /// the same, the newest is meant: the others may be of other callers.
-    fn cancelled(&mut self, id: &RequestId) -> Option<RequestId> {
-        let wanted = self.in_work.iter().filter(|(_, it)| it.outer == *id);
-        let newest = wanted.map(|(inner, _)| *inner).max()?;
-        let inner = RequestId::Number(newest);
-        if let Some(request) = self.answered(&inner) {
-            request.outbox.finish();
-        }
-        Some(inner)
     }
 
     /// The last message of a stream.

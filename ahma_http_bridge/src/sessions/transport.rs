@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
+use ahma_transport::SessionHandle;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::life::SessionHandle;
 use super::session::Session;
 
 pub(crate) struct SessionTransport {
@@ -24,8 +24,8 @@ impl SessionTransport {
         SessionTransport { session, messages }
     }
 
-    pub(crate) fn life(&self) -> &SessionHandle {
-        &self.session.life
+    pub(crate) fn session(&self) -> &SessionHandle {
+        &self.session.handle
     }
 }
 
@@ -43,7 +43,7 @@ impl Transport<RoleServer> for SessionTransport {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         tokio::select! {
             biased;
-            () = self.session.life.closed().cancelled() => None,
+            () = self.session.handle.closed().cancelled() => None,
             message = self.messages.recv() => message.map(|message| *message),
         }
     }

@@ -1,7 +1,12 @@
 //! What people with curl see.
 
-use ahma_http_bridge::{BridgeConfig, Direction, MessageTrace, Token};
+use ahma_contract::Token;
+use ahma_http_bridge::{Backend, BridgeConfig};
 use ahma_tests::http::{Request, initialize};
+use ahma_transport::{Direction, MessageTrace};
+use axum::Router;
+use axum::routing::get;
+use rmcp::model::Tool;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 
@@ -76,7 +81,7 @@ fn messages_are_shown_in_both_directions_and_the_token_is_not() {
     let echo = MessageTrace::new(false, move |text| writer.lock().unwrap().push_str(text));
     let served = Served::with(BridgeConfig {
         token: Some(Token::new(SECRET).unwrap()),
-        echo: Some(echo.clone()),
+        trace: Some(echo.clone()),
         ..BridgeConfig::default()
     });
     let target = format!("/mcp?key={SECRET}");
@@ -99,4 +104,49 @@ fn messages_are_shown_in_both_directions_and_the_token_is_not() {
     assert!(shown.contains("        \"text\": \"hello\""), "{shown}");
     assert!(shown.contains("⚠ STDERR:\nno such file\n"), "{shown}");
     assert!(!shown.contains(SECRET), "{shown}");
+}
+
+/// A program that offers one tool.
+struct OneTool;
+
+impl Backend for OneTool {
+    fn tools(&self) -> Vec<Tool> {
+        let schema = Arc::new(serde_json::Map::new());
+        vec![Tool::new("only", "The only one.", schema)]
+    }
+}
+
+/// Proves: H6.
+#[test]
+fn lists_are_those_of_the_program_behind_the_bridge() {
+    let served = Served::with(BridgeConfig {
+        backend: Arc::new(OneTool),
+        ..BridgeConfig::default()
+    });
+    let reply = Request::new("GET", "/tools").send(served.address);
+    assert_eq!(reply.json()["tools"][0]["name"], "only");
+    let refused = Request::new("DELETE", "/tools").send(served.address);
+    assert_eq!(refused.status, 405);
+    assert_eq!(refused.header("allow"), Some("GET"));
+}
+
+/// Proves: H18.
+#[test]
+fn routes_of_the_program_are_behind_the_same_checks() {
+    let routes = Router::new().route("/console", get(|| async { "hello" }));
+    let served = Served::with(BridgeConfig {
+        token: Some(Token::new(SECRET).unwrap()),
+        routes,
+        ..BridgeConfig::default()
+    });
+    let allowed = Request::new("GET", &format!("/console?key={SECRET}")).send(served.address);
+    assert_eq!((allowed.status, allowed.body.as_str()), (200, "hello"));
+    let stranger = Request::new("GET", "/console").send(served.address);
+    assert_eq!(stranger.status, 401);
+    let request = Request::new("GET", &format!("/console?key={SECRET}"));
+    let foreign = request.without("host").header("host", "evil.example:80");
+    assert_eq!(foreign.send(served.address).status, 403);
+    let page = Request::new("GET", &format!("/console?key={SECRET}"));
+    let page = page.header("origin", "http://evil.example");
+    assert_eq!(page.send(served.address).status, 403);
 }

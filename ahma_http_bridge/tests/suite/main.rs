@@ -19,7 +19,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ahma_http_bridge::{BridgeConfig, HttpServer, Limits, Token, bind};
+use ahma_contract::Token;
+use ahma_http_bridge::{BridgeConfig, HttpServer, Limits, bind};
 use ahma_tests::http::Client;
 use tokio::runtime::Runtime;
 

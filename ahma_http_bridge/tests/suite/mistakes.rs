@@ -42,7 +42,7 @@ fn a_panic_is_answered_to_that_request_and_nothing_else_notices() {
                 assert_eq!(mistake["id"], 5, "{mistake}");
                 assert_eq!(mistake["error"]["code"], -32603, "{mistake}");
                 let why = mistake["error"]["message"].as_str().unwrap();
-                assert!(why.contains("its log says more"), "{why}");
+                assert!(why.contains("its log has the details"), "{why}");
             }
         }
         served.seen.release("beside");

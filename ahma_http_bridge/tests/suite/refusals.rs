@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ahma_http_bridge::{BridgeConfig, Limits, RateLimit, Token};
+use ahma_contract::Token;
+use ahma_http_bridge::{BridgeConfig, Limits, RateLimit};
 use ahma_tests::http::{Client, Connection, Reply, Request, initialize};
 use serde_json::{Value, json};
 
@@ -331,7 +332,7 @@ fn too_many_requests_are_429_for_each_session_on_its_own() {
     assert!(statuses.contains(&429), "{statuses:?}");
     assert_eq!(statuses[0], 200, "{statuses:?}");
     let reply = ping(&one);
-    refused(&reply, 429, "--rate-limit");
+    refused(&reply, 429, "the operator can raise the limit");
     let seconds: u64 = reply.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=5).contains(&seconds), "{seconds}");
     assert_eq!(ping(&two).status, 200, "another session");
@@ -378,10 +379,14 @@ fn more_sessions_than_there_may_be_are_503_until_one_ends() {
     let _second = served.connect();
     let third = Request::message(&initialize("2025-06-18"));
     let reply = third.send(served.address);
-    refused(&reply, 503, "--max-sessions");
+    refused(&reply, 503, "the operator to allow more");
     let newer = Request::message(&initialize("2026-07-28"));
     let newer = newer.header("mcp-protocol-version", "2026-07-28");
-    refused(&newer.send(served.address), 503, "--max-sessions");
+    refused(
+        &newer.send(served.address),
+        503,
+        "the operator to allow more",
+    );
     assert!(reply.header("retry-after").is_some());
     let stateless = served.stateless().call("echo", &json!({ "text": "hi" }));
     assert_eq!(stateless.text, "hi", "what needs no session is served");
@@ -402,10 +407,29 @@ fn more_requests_in_work_than_a_session_may_have_are_429() {
     let holding = std::thread::spawn(move || held.send(address));
     super::until(|| served.seen.has("began a"));
     let second = client.calling("echo", &json!({ "text": "hi" }));
-    refused(&second.send(address), 429, "in work");
+    refused(&second.send(address), 429, "in progress");
     let other = served.connect().call("echo", &json!({ "text": "hi" }));
     assert_eq!(other.text, "hi", "another session");
     served.seen.release("a");
     assert_eq!(holding.join().unwrap().status, 200);
     assert_eq!(second.send(address).status, 200);
+}
+
+/// Proves: H9.
+#[test]
+fn an_unknown_protocol_version_is_named_with_those_that_are_known() {
+    let served = Served::new();
+    let request = Request::new("GET", "/mcp").header("accept", "text/event-stream");
+    let reply = request
+        .header("mcp-protocol-version", "1999-01-01")
+        .send(served.address);
+    assert_eq!(reply.status, 400);
+    let why = reply.json()["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        why.contains("1999-01-01") && why.contains("2026-07-28"),
+        "{why}"
+    );
 }

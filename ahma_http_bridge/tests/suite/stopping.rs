@@ -22,7 +22,7 @@ fn what_is_in_work_is_answered_and_nothing_new_is_taken() {
     server.stop_taking();
     let (late, _) = open.request(&Request::message(&initialize("2025-06-18")));
     assert_eq!(late.status, 503);
-    assert!(late.why().contains("stops"));
+    assert!(late.why().contains("is stopping"));
     let seen = std::sync::Arc::clone(&served.seen);
     let releasing = thread::spawn(move || {
         assert!(stream.event().is_none(), "its stream ends first");

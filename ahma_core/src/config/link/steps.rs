@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::super::checked::CheckedFile;
 use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
-use super::super::names::BUILT_IN_TOOLS;
-use super::super::shell::shell_arguments;
-use super::super::spec::{ArgumentSpec, StepSpec, ToolFile, ToolSpec};
+use super::super::server_facts::ServerFacts;
+use super::super::spec::{StepSpec, ToolFile, ToolSpec};
 use super::super::suggest::nearest;
 use super::super::values::{ArgumentFault, check_call};
 use super::steps_of;
@@ -18,16 +17,16 @@ pub(super) struct StepTargets<'f> {
     tools: BTreeMap<&'f str, &'f ToolSpec>,
     disabled: BTreeMap<&'f str, &'f Path>,
     rejected: BTreeMap<&'f str, &'f Path>,
-    shell: Vec<ArgumentSpec>,
+    facts: &'f ServerFacts,
 }
 
 impl<'f> StepTargets<'f> {
-    pub(super) fn of(files: &'f [CheckedFile]) -> Self {
+    pub(super) fn of(files: &'f [CheckedFile], facts: &'f ServerFacts) -> Self {
         let mut targets = StepTargets {
             tools: BTreeMap::new(),
             disabled: BTreeMap::new(),
             rejected: BTreeMap::new(),
-            shell: shell_arguments(),
+            facts,
         };
         for file in files {
             let Some(parsed) = &file.parsed else { continue };
@@ -66,20 +65,24 @@ impl<'f> StepTargets<'f> {
 
     fn faults_of_step(&self, sequence: &ToolSpec, step: &StepSpec) -> Vec<PlacedFault> {
         let target = step.target.as_str();
+        let mut reserved = self.facts.reserved.iter();
         let arguments = match self.tools.get(target) {
             Some(tool) => tool.arguments.as_slice(),
-            None if target == "sandboxed_shell" => self.shell.as_slice(),
-            // The other built-in tools check their arguments when they are called.
-            None if BUILT_IN_TOOLS.contains(&target) => return Vec::new(),
-            None => {
-                let (message, hint) = self.missing(target, &sequence.name);
-                return vec![PlacedFault::at(step.pointer.as_str(), message, hint)];
-            }
+            None => match reserved.find(|tool| tool.name == target) {
+                Some(tool) => match &tool.arguments {
+                    Some(arguments) => arguments.as_slice(),
+                    None => return Vec::new(),
+                },
+                None => {
+                    let (message, hint) = self.missing(target, &sequence.name);
+                    return vec![PlacedFault::at(step.pointer.as_str(), message, hint)];
+                }
+            },
         };
         let faults = check_call(target, arguments, &step.args);
         faults
             .into_iter()
-            .map(|fault| placed(step, fault))
+            .map(|fault| self.placed(step, fault))
             .collect()
     }
 
@@ -110,7 +113,8 @@ impl<'f> StepTargets<'f> {
             .take(8)
             .collect();
         let hint = if subcommands.is_empty() {
-            let known = self.tools.keys().copied().chain(BUILT_IN_TOOLS);
+            let reserved = self.facts.reserved.iter().map(|tool| tool.name);
+            let known = self.tools.keys().copied().chain(reserved);
             nearest(target, known.filter(|name| *name != sequence)).map_or_else(
                 || "name a tool by `tool` and, where it has some, its `subcommand`".to_owned(),
                 |name| format!("did you mean `{name}`?"),
@@ -123,21 +127,21 @@ impl<'f> StepTargets<'f> {
             hint,
         )
     }
-}
 
-fn placed(step: &StepSpec, fault: ArgumentFault) -> PlacedFault {
-    let pointer = if step.args.contains_key(&fault.argument) {
-        let key = fault.argument.replace('~', "~0").replace('/', "~1");
-        format!("{}/args/{key}", step.pointer)
-    } else {
-        step.pointer.clone()
-    };
-    let message = format!("the call of `{}` is wrong: {}", step.target, fault.message);
-    let hint = fault.hint.unwrap_or_else(|| {
-        format!(
-            "`ahma_mcp --mode list-tools` shows what `{}` takes",
-            step.target
-        )
-    });
-    PlacedFault::at(pointer, message, hint)
+    fn placed(&self, step: &StepSpec, fault: ArgumentFault) -> PlacedFault {
+        let pointer = if step.args.contains_key(&fault.argument) {
+            let key = fault.argument.replace('~', "~0").replace('/', "~1");
+            format!("{}/args/{key}", step.pointer)
+        } else {
+            step.pointer.clone()
+        };
+        let message = format!("the call of `{}` is wrong: {}", step.target, fault.message);
+        let hint = fault.hint.unwrap_or_else(|| {
+            format!(
+                "{} shows what `{}` takes",
+                self.facts.how_to_list, step.target
+            )
+        });
+        PlacedFault::at(pointer, message, hint)
+    }
 }

@@ -28,7 +28,8 @@ pub(crate) type TextMap = Field<BTreeMap<String, Field<String>>>;
 pub(crate) mod bounds {
     use std::ops::RangeInclusive;
 
-    pub(crate) const TIMEOUT_SECONDS: RangeInclusive<u32> = 1..=86_400;
+    /// Seconds that a command may be given.
+    pub const TIMEOUT_SECONDS: RangeInclusive<u32> = 1..=86_400;
     pub(crate) const STEP_DELAY_MS: RangeInclusive<u32> = 0..=60_000;
     pub(crate) const MEMORY_MB: RangeInclusive<u32> = 1..=1_048_576;
     pub(crate) const PROCESSES: RangeInclusive<u32> = 1..=100_000;

@@ -23,11 +23,17 @@ use super::input_schema::input_schema;
 use super::limits;
 use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
 use super::raw::{Level, RawToolFile};
+use super::server_facts::ServerFacts;
 use super::spec::{Action, CommandLine, ToolFile, ToolSpec};
 
 /// Resolves a decoded file. The result is to be used only when `faults` stayed empty; otherwise it
 /// tells which names the file would have offered.
-pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> ToolFile {
+pub(super) fn resolve(
+    raw: &RawToolFile,
+    source: &Path,
+    facts: &ServerFacts,
+    faults: &Faults,
+) -> ToolFile {
     let checks = Checks::new(faults);
     let root = JsonLocation::ROOT;
     let name = checks
@@ -46,6 +52,7 @@ pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> Tool
 
     let mut resolver = Resolver {
         checks,
+        facts,
         file: ToolFile {
             source: source.to_owned(),
             name: name.clone(),
@@ -63,6 +70,7 @@ pub(super) fn resolve(raw: &RawToolFile, source: &Path, faults: &Faults) -> Tool
 
 struct Resolver<'f> {
     checks: Checks<'f>,
+    facts: &'f ServerFacts,
     file: ToolFile,
 }
 
@@ -220,7 +228,7 @@ impl Resolver<'_> {
                 inherited.guidance_key.as_deref(),
             ),
             action,
-            input_schema: Arc::new(input_schema(&arguments)),
+            input_schema: Arc::new(input_schema(&arguments, &self.facts.call_parameters)),
             arguments,
             synchronous: inherited.synchronous,
             timeout_seconds: inherited.timeout_seconds,

@@ -125,7 +125,7 @@ fn a_port_that_was_asked_for_is_used_exactly_or_the_start_fails() {
         refused.stderr
     );
     assert!(
-        refused.stderr.contains("another program has it"),
+        refused.stderr.contains("another program uses it"),
         "{}",
         refused.stderr
     );

@@ -134,7 +134,7 @@ fn a_token_that_commands_could_read_is_refused() {
     let refused = project.run(AHMA_MCP, &["--mode", "http", "--http-token", "short"]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("16 to 512 letters"),
+        refused.stderr.contains("16 to 512 characters"),
         "{}",
         refused.stderr
     );

@@ -288,7 +288,7 @@ fn the_places_of_tools_cannot_be_a_scope_nor_be_written_from_one_around_them() {
         let refused = with_root(name).sync("echo x > planted.json");
         assert!(refused.is_error, "{name}: {refused:?}");
         assert!(
-            refused.text.contains("tools of this server"),
+            refused.text.contains("reads tools from there"),
             "{name}: {refused:?}"
         );
     }

@@ -177,7 +177,7 @@ fn without_tool_files_those_of_the_program_are_served() {
     let mut served = Served::of(project, &[]);
     let listed = names(&mut served);
     assert_eq!(listed[0], "sandboxed_shell");
-    for name in ["git_status", "git_commit", "rg"] {
+    for name in ["git_status", "git_commit", "git_log"] {
         assert!(listed.contains(&name.to_owned()), "{name}: {listed:?}");
     }
     assert!(

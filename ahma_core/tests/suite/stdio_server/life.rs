@@ -194,7 +194,7 @@ fn a_call_that_is_ended_by_a_signal_is_answered() {
     served.project.run("kill", &["-TERM", &pid]);
     let result = CallResult::of(&served.client.answer(call));
     assert!(result.text.contains("begun\n"), "{result:?}");
-    assert!(result.text.contains("the server stops"), "{result:?}");
+    assert!(result.text.contains("the server is stopping"), "{result:?}");
     assert_eq!(served.client.wait().code(), Some(0));
 }
 

@@ -92,7 +92,7 @@ fn the_operator_decides_where_records_go() {
     assert!(
         refused
             .stderr
-            .contains("commands could write the audit log")
+            .contains("commands could write to the audit log")
     );
     let refused = served
         .project

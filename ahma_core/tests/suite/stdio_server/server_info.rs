@@ -18,7 +18,10 @@ fn git(project: &Workspace, arguments: &[&str]) {
 /// Proves: P8.
 #[test]
 fn everything_a_client_needs_to_know_is_told() {
-    let mut served = Served::new();
+    let project = Workspace::new();
+    let tool = json!({ "name": "wc", "description": "Counts.", "command": "wc" });
+    project.write(".ahma/tools/wc.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
     let info = info(&mut served);
     assert_eq!(info["server"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(info["server"]["transport"], "stdio");
@@ -32,11 +35,14 @@ fn everything_a_client_needs_to_know_is_told() {
     );
     let listed = served.client.request("tools/list", &json!({}));
     let listed = listed["result"]["tools"].as_array().unwrap().len();
-    assert!(info["capabilities"]["tools_available"].as_u64().unwrap() as usize <= listed);
+    assert_eq!(listed, 7, "six built-in ones, and the declared one");
+    assert_eq!(info["capabilities"]["tools_available"], listed);
+    assert_eq!(info["tools"]["loaded"], 1);
+    assert_eq!(info["tools"]["shadowed"], json!([]));
     assert_eq!(info["sandbox"]["enforced"], true);
     assert!(info["sandbox"]["layers"].as_array().unwrap().len() >= 4);
     assert_eq!(info["sandbox"]["warnings"], json!([]));
-    assert_eq!(info["downstream"], json!([]));
+    assert_eq!(info.get("downstream"), None, "there is nothing behind it");
     assert_eq!(info["sessions"], 1);
     assert!(info["processes"].as_u64().unwrap() >= 2, "{info}");
     assert_eq!(info["operations"], json!({ "running": 0, "queued": 0 }));

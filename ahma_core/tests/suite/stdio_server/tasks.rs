@@ -39,7 +39,7 @@ fn a_call_in_the_background_is_a_task_with_the_id_of_its_operation() {
     let mut client = unspoken_to(&project);
     let task = start(
         &mut client,
-        "while ! test -e go; do sleep 0.02; done; echo done",
+        "touch up; while ! test -e go; do sleep 0.02; done; echo done",
     );
     assert_eq!(task["resultType"], "task", "{task}");
     assert_eq!(task["status"], "working");
@@ -51,6 +51,7 @@ fn a_call_in_the_background_is_a_task_with_the_id_of_its_operation() {
     }
     assert!(task["ttlMs"].as_u64().unwrap() >= 3_600_000, "{task}");
     assert_eq!(get(&mut client, id)["status"], "working");
+    until(|| project.path().join("up").exists());
     let status = json!({ "name": "status", "arguments": { "operation_id": id } });
     let status = client.request("tools/call", &modern(status));
     assert_eq!(

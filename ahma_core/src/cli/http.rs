@@ -1,0 +1,260 @@
+//! The HTTP side of a server: its port before anything else, its announcement when it can be found.
+
+use std::io::{self, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ahma_contract::{ServerState, Token};
+use ahma_http_bridge::{Backend, BindError, BridgeConfig, HandlerRequest, Hints, HttpServer, bind};
+use ahma_transport::MessageTrace;
+use futures_util::future::BoxFuture;
+use rmcp::model::Tool;
+use serde_json::{Map, Value, json};
+use tokio::task::spawn_blocking;
+
+use super::http_settings::{HttpSettings, TokenSetting};
+use super::startup_error::StartupError;
+use super::state_file::{StateFile, StatePlace};
+use super::token_file;
+use super::warnings::warn_loudly;
+use crate::audit::timestamp;
+use crate::operation::OperationState;
+use crate::scope::{Scope, ScopeManager, SharedResources};
+use crate::service::HttpEndpoint;
+
+/// What callers are told to do, in the flags of this program.
+const HINTS: Hints = Hints {
+    raise_rate: "the operator can raise the limit with --rate-limit",
+    allow_origin: "the operator can allow that with --allow-origin",
+    raise_sessions: "ask the operator to raise --max-sessions",
+    declare_workspace: "the operator declares them with --workspace NAME=PATH",
+};
+
+/// What is taken before the sandbox starts.
+pub(super) struct BoundHttp {
+    listener: TcpListener,
+    token: Option<Token>,
+    token_file: Option<PathBuf>,
+    place: StatePlace,
+    settings: HttpSettings,
+    trace: Option<MessageTrace>,
+}
+
+impl BoundHttp {
+    /// Takes a port, the token, and the place of the state file.
+    pub(super) fn take(
+        settings: &HttpSettings,
+        scope: &Path,
+        trace: Option<MessageTrace>,
+    ) -> Result<Self, StartupError> {
+        let (token, token_file) = match &settings.token {
+            TokenSetting::Off => (None, None),
+            TokenSetting::Given(token) => (Some(token.clone()), None),
+            TokenSetting::File(file) => {
+                let token = token_file::read_or_make(file).map_err(StartupError::Usage)?;
+                (Some(token), Some(file.clone()))
+            }
+        };
+        let listener = bind(settings.host, settings.port);
+        let listener = listener.map_err(|error| no_port(&error))?;
+        let place = StatePlace::prepare(scope).map_err(|error| no_state_file(scope, &error))?;
+        Ok(BoundHttp {
+            listener,
+            token,
+            token_file,
+            place,
+            settings: settings.clone(),
+            trace,
+        })
+    }
+
+    /// Serves. It accepts when this returns.
+    pub(super) fn serve(
+        self,
+        scope: &Arc<Scope>,
+        shared: &Arc<SharedResources>,
+        manager: &Arc<ScopeManager>,
+    ) -> Result<Http, StartupError> {
+        let workspaces = self.settings.workspaces.iter();
+        let workspaces: Vec<String> = workspaces.map(|(name, _)| name.clone()).collect();
+        let config = BridgeConfig {
+            token: self.token.clone(),
+            origins: self.settings.origins,
+            limits: self.settings.limits,
+            trace: self.trace,
+            workspaces: workspaces.clone(),
+            backend: Arc::new(Engine {
+                scope: Arc::clone(scope),
+                shared: Arc::clone(shared),
+                manager: Arc::clone(manager),
+            }),
+            hints: HINTS,
+            ..BridgeConfig::default()
+        };
+        let served = Arc::clone(manager);
+        let handler =
+            move |request: HandlerRequest<'_>| served.service(request.workspace, request.session);
+        let server = HttpServer::start(self.listener, config, handler)?;
+        let _ = shared.endpoint().http.set(HttpEndpoint {
+            address: server.address(),
+            sessions: Box::new(server.session_count()),
+        });
+        Ok(Http {
+            server,
+            token: self.token,
+            token_file: self.token_file,
+            place: self.place,
+            workspaces,
+            is_isolated: self.settings.scope_roots.is_some(),
+        })
+    }
+}
+
+/// What the bridge asks the engine.
+struct Engine {
+    scope: Arc<Scope>,
+    shared: Arc<SharedResources>,
+    manager: Arc<ScopeManager>,
+}
+
+impl Backend for Engine {
+    fn health(&self) -> Map<String, Value> {
+        let uptime = SystemTime::now().duration_since(self.shared.started());
+        let told = json!({
+            "name": "ahma_mcp",
+            "version": env!("CARGO_PKG_VERSION"),
+            "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
+            "operations": {
+                "running": self.shared.count(OperationState::Running),
+                "queued": self.shared.count(OperationState::Queued),
+            },
+        });
+        match told {
+            Value::Object(told) => told,
+            _ => Map::new(),
+        }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        self.scope.tools()
+    }
+
+    fn activate_workspace(&self, name: &str) -> BoxFuture<'static, Result<(), String>> {
+        let activating = self.manager.activate(name);
+        Box::pin(async move { activating.await.map_err(|error| error.to_string()) })
+    }
+}
+
+/// A server that can be reached by whoever knows where.
+pub(super) struct Http {
+    server: HttpServer,
+    token: Option<Token>,
+    token_file: Option<PathBuf>,
+    place: StatePlace,
+    workspaces: Vec<String>,
+    is_isolated: bool,
+}
+
+impl Http {
+    /// Writes the state file. The server can be found as long as what is returned is kept.
+    pub(super) async fn write_state(
+        &self,
+        scope: &Scope,
+        shared: &SharedResources,
+    ) -> Result<DiscoveryGuard, StartupError> {
+        let root = scope.directory().to_owned();
+        let project = scope.project_name().await;
+        let (address, mode) = (self.server.address(), shared.endpoint().mode());
+        let mut state = ServerState::new(mode, address, &project, &root);
+        state.started_at = timestamp(shared.started());
+        state.token_file.clone_from(&self.token_file);
+        let place = self.place.clone();
+        let written = spawn_blocking(move || place.write(&state)).await;
+        let written = written.map_err(io::Error::other)?;
+        let file = written.map_err(|error| no_state_file(&root, &error))?;
+        Ok(DiscoveryGuard(file))
+    }
+
+    /// Tells the operator where the server is.
+    pub(super) fn announce(&self, scope: &Scope, found_by: &DiscoveryGuard) {
+        let (path, address) = (self.place.path(), self.server.address());
+        let url = format!("http://{address}/mcp");
+        tracing::info!(url, "serving over HTTP");
+        let mut text = announcement(&url, self.token.as_ref(), scope.directory());
+        if self.is_isolated {
+            text += "  each session       has a scope of its own: the first root of its client\n";
+        }
+        for name in &self.workspaces {
+            let url = with_key(&format!("{url}/w/{name}"), self.token.as_ref());
+            text += &format!("  workspace          {url}\n");
+        }
+        let path = path.display();
+        text += &match &found_by.0 {
+            Some(_) => format!("  found by           {path}\n"),
+            None => format!("  not found by       {path}, which another server or program holds\n"),
+        };
+        let _ = io::stderr().write_all(text.as_bytes());
+        if self.token.is_none() {
+            warn_loudly(
+                "the token is switched off; every program on this machine can call this server, even confined commands",
+            );
+        }
+    }
+
+    /// Takes nothing new. What is in work goes on.
+    pub(super) fn stop_taking(&self) {
+        self.server.stop_taking();
+    }
+
+    /// Lets the last answers pass.
+    pub(super) async fn finish(self, timeout: Duration) {
+        self.server.finish(timeout).await;
+    }
+}
+
+/// A server that can be found, or that has left this to another.
+pub(super) struct DiscoveryGuard(Option<StateFile>);
+
+fn no_port(error: &BindError) -> StartupError {
+    let hint = match error {
+        BindError::Port { error, .. } => match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "another program uses it; leave out --http-port to take the next free one"
+            }
+            io::ErrorKind::PermissionDenied => "choose a port above 1023",
+            _ => "choose another port or host",
+        },
+        BindError::NoneFree { .. } => {
+            "stop a server that is not needed any more, or choose a port with --http-port"
+        }
+        BindError::NotLoopback(_) => "use 127.0.0.1 or ::1",
+    };
+    StartupError::NoPlace(format!("{error}\nhint: {hint}"))
+}
+
+fn no_state_file(scope: &Path, error: &io::Error) -> StartupError {
+    StartupError::NoPlace(format!(
+        "the state file below {} cannot be written: {error}\n\
+         hint: make that directory writable, and make sure that it is not a link",
+        scope.join(".ahma").display()
+    ))
+}
+
+/// What the operator copies.
+fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
+    let with_key = with_key(url, token);
+    let entry = json!({ "mcpServers": { "Ahama": { "type": "http", "url": with_key } } });
+    format!(
+        "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n",
+        scope.display(),
+    )
+}
+
+fn with_key(url: &str, token: Option<&Token>) -> String {
+    match token {
+        Some(token) => format!("{url}?key={}", token.reveal()),
+        None => url.to_owned(),
+    }
+}

@@ -1,0 +1,37 @@
+//! The `ahma_mcp` program: arguments in, one mode run, exit code out.
+//!
+//! Reads flags and environment, turns them into settings, and puts the engine together with its transports. Must not
+//! hold engine logic: what another program would need too belongs to [`scope`](crate::Scope).
+
+mod args;
+mod batch_writer;
+mod http;
+mod http_settings;
+mod list_tools;
+mod log_settings;
+mod logging;
+mod server;
+mod settings;
+mod signals;
+mod startup_error;
+mod state_file;
+mod token_file;
+mod tool_args;
+mod warnings;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::args::{Args, Mode};
+
+/// Runs the program with the arguments of this process.
+pub fn main_impl() -> ExitCode {
+    // Before anything else: as a sandbox host this process must stay small and have one thread.
+    ahma_sandbox::become_host_if_asked();
+    let args = Args::parse();
+    match args.mode {
+        Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),
+        Mode::ListTools => list_tools::run(&args),
+    }
+}

@@ -1,0 +1,361 @@
+//! What the operator decided, from arguments and environment. The only place that resolves either.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_contract::UserDirectories;
+use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
+use clap::ValueEnum as _;
+
+use super::args::{Args, Mode, NetworkArg};
+use super::http_settings::{HttpSettings, HttpSettingsError};
+use super::log_settings::{AuditSettings, LogSettings};
+use super::tool_args::{absolute, tool_file_rules};
+use crate::operation::Retention;
+use crate::scope::{ScopeConfig, Siblings, tool_places};
+
+/// Everything the server needs to know to start.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// How it is reached.
+    pub(super) mode: Mode,
+    /// The server's own scope.
+    pub(super) scope: ScopeConfig,
+    /// Projects that the operator has declared, by name.
+    pub(super) workspaces: Vec<(String, ScopeConfig)>,
+    /// Commands that run at the same time, in all scopes together.
+    pub(super) max_operations: usize,
+    /// Disk that outputs take together.
+    pub(super) spool_bytes: u64,
+    pub(super) log: LogSettings,
+    pub(super) audit: AuditSettings,
+    /// Over HTTP, when it is.
+    pub(super) http: Option<HttpSettings>,
+}
+
+/// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
+const SHARE_OF_A_WORKSPACE: usize = 2;
+
+/// Why the server cannot start as it was told to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum SettingsError {
+    #[error("{0}\nhint: {hint}; or add --allow-wide-scope", hint = .0.hint())]
+    Scope(ScopeError),
+    #[error("the path {path} of {flag} cannot be used: {reason}")]
+    Grant {
+        flag: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("AHMA_NETWORK is `{0}`; use on or off")]
+    Network(String),
+    #[error("commands could write to the audit log {0}\nhint: name a file outside the scope")]
+    AuditInReach(PathBuf),
+    #[error("{0}")]
+    Http(#[from] HttpSettingsError),
+    #[error(
+        "--session-isolation isolates nothing when the sandbox is off\nhint: leave out one of the two"
+    )]
+    NothingKeptApart,
+    #[error("tools are read from the workspace {0}, so its commands could create tools")]
+    AmongTools(PathBuf),
+    #[error("{0} needs HTTP\nhint: add --mode http or --mode dual")]
+    NeedsHttp(&'static str),
+}
+
+impl Settings {
+    /// A flag beats a variable, a variable beats the default.
+    pub(super) fn resolve(
+        args: &Args,
+        environment: &BTreeMap<OsString, OsString>,
+        user: &UserDirectories,
+        directory: &Path,
+    ) -> Result<Self, SettingsError> {
+        let own = own_scope(args, environment, directory)?;
+        let sandbox_is_off = is_sandbox_off(args, environment);
+        if sandbox_is_off && args.session_isolation {
+            return Err(SettingsError::NothingKeptApart);
+        }
+        let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
+        let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
+        let http = match args.mode {
+            Mode::Http | Mode::Dual => {
+                let granted = write.iter().chain(&read).chain([&own]);
+                let readable: Vec<PathBuf> = granted.cloned().collect();
+                let home = environment.get(OsStr::new("HOME")).map(Path::new);
+                let http = HttpSettings::resolve(args, environment, user, home, &own, &readable)?;
+                Some(http)
+            }
+            Mode::Stdio | Mode::ListTools => {
+                refuse_http_flags(args)?;
+                None
+            }
+        };
+        let workspaces = http.iter().flat_map(|http| http.workspaces.clone());
+        let workspaces: Vec<(String, PathBuf)> = workspaces.collect();
+        let declared: Vec<PathBuf> = [own.clone()]
+            .into_iter()
+            .chain(workspaces.iter().map(|(_, scope)| scope.clone()))
+            .collect();
+        let writable: Vec<PathBuf> = write.iter().chain(&declared).cloned().collect();
+        let roots = http.iter().flat_map(|http| http.scope_roots.clone());
+        let roots: Vec<PathBuf> = roots.flatten().collect();
+        let is_alone = workspaces.is_empty() && roots.is_empty();
+        let max_operations = to_usize(args.max_operations);
+        let shared = (max_operations / SHARE_OF_A_WORKSPACE).max(1);
+        let mut scope = ScopeConfig::new(own);
+        scope.siblings = Arc::new(Siblings { declared, roots });
+        scope.read = read;
+        scope.write = write;
+        scope.protect.clone_from(&args.protect);
+        scope.unprotect.clone_from(&args.unprotect);
+        scope.network = network(args.network, environment.get(OsStr::new("AHMA_NETWORK")))?;
+        scope.unconfined = sandbox_is_off;
+        scope.pass_env.clone_from(&args.pass_env);
+        scope.timeout = Duration::from_secs(args.timeout.into());
+        scope.max_operations = if is_alone { max_operations } else { shared };
+        scope.retention = Retention {
+            count: to_usize(args.keep_operations),
+            age: Duration::from_secs(u64::from(args.keep_minutes) * 60),
+            unfinished: max_operations + to_usize(args.max_queue),
+        };
+        scope.warm_shells = to_usize(args.warm_shells);
+        scope.tool_files = absolute(tool_file_rules(args, environment), directory);
+        scope.always_sync = args.sync;
+        scope.no_shell = args.no_shell;
+        check_workspaces(&scope, &workspaces)?;
+        let workspaces = workspaces.into_iter().map(|(name, directory)| {
+            let mut workspace = scope.clone();
+            workspace.directory = directory;
+            workspace.max_operations = shared;
+            (name, workspace)
+        });
+        Ok(Settings {
+            mode: args.mode,
+            workspaces: workspaces.collect(),
+            log: LogSettings::resolve(args, environment, user, &writable),
+            audit: AuditSettings::resolve(args, directory, &writable)
+                .map_err(SettingsError::AuditInReach)?,
+            max_operations,
+            spool_bytes: u64::from(args.spool_mb) << 20,
+            http,
+            scope,
+        })
+    }
+
+    /// Every path that commands of any scope may write.
+    pub(super) fn writable(&self) -> Vec<PathBuf> {
+        let scopes = self.scope.siblings.declared.iter();
+        scopes.chain(&self.scope.write).cloned().collect()
+    }
+}
+
+fn own_scope(
+    args: &Args,
+    environment: &BTreeMap<OsString, OsString>,
+    directory: &Path,
+) -> Result<PathBuf, SettingsError> {
+    let scope = directory.join(asked_scope(args, environment).unwrap_or(directory));
+    let home = environment.get(OsStr::new("HOME")).map(Path::new);
+    let width = match args.allow_wide_scope {
+        true => Width::Any,
+        false => Width::Project,
+    };
+    checked_scope(&scope, home, width).map_err(SettingsError::Scope)
+}
+
+fn is_sandbox_off(args: &Args, environment: &BTreeMap<OsString, OsString>) -> bool {
+    let variable = environment.get(OsStr::new("AHMA_NO_SANDBOX"));
+    args.no_sandbox || variable.is_some_and(|value| value == "1")
+}
+
+fn refuse_http_flags(args: &Args) -> Result<(), SettingsError> {
+    let flags = [
+        ("--session-isolation", args.session_isolation),
+        ("--workspace", !args.workspace.is_empty()),
+    ];
+    match flags.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(SettingsError::NeedsHttp(flag)),
+        None => Ok(()),
+    }
+}
+
+/// A workspace in a place of tools would let its commands make tools.
+fn check_workspaces(
+    scope: &ScopeConfig,
+    workspaces: &[(String, PathBuf)],
+) -> Result<(), SettingsError> {
+    let places = tool_places(&scope.tool_files, &scope.siblings.declared);
+    let mut scopes = workspaces.iter().map(|(_, scope)| scope);
+    let inside = scopes.find(|scope| places.iter().any(|place| scope.starts_with(place)));
+    match inside {
+        Some(scope) => Err(SettingsError::AmongTools(scope.clone())),
+        None => Ok(()),
+    }
+}
+
+/// The scope that flag or variable ask for.
+pub(super) fn asked_scope<'a>(
+    args: &'a Args,
+    environment: &'a BTreeMap<OsString, OsString>,
+) -> Option<&'a Path> {
+    let variable = environment.get(OsStr::new("AHMA_SANDBOX_SCOPE"));
+    let flag = args.sandbox_scope.as_deref();
+    flag.or(variable.map(Path::new))
+}
+
+fn to_usize(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn grants(
+    flag: &'static str,
+    paths: &[PathBuf],
+    directory: &Path,
+) -> Result<Vec<PathBuf>, SettingsError> {
+    let real = |path: &PathBuf| {
+        directory
+            .join(path)
+            .canonicalize()
+            .map_err(|error| SettingsError::Grant {
+                flag,
+                path: path.clone(),
+                reason: error.to_string(),
+            })
+    };
+    paths.iter().map(real).collect()
+}
+
+fn network(
+    flag: Option<NetworkArg>,
+    variable: Option<&OsString>,
+) -> Result<Network, SettingsError> {
+    let decided = match (flag, variable) {
+        (Some(flag), _) => flag,
+        (None, Some(value)) => {
+            let text = value.to_string_lossy().into_owned();
+            NetworkArg::from_str(&text, true).map_err(|_| SettingsError::Network(text))?
+        }
+        (None, None) => NetworkArg::On,
+    };
+    Ok(match decided {
+        NetworkArg::On => Network::On,
+        NetworkArg::Off => Network::Off,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn resolved(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        directory: &Path,
+    ) -> Result<Settings, SettingsError> {
+        let args = Args::parse_from([&["ahma_mcp"], arguments].concat());
+        let environment = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        Settings::resolve(&args, &environment, &UserDirectories::default(), directory)
+    }
+
+    /// Proves: S5.
+    #[test]
+    fn a_flag_beats_a_variable_beats_the_working_directory() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let [by_flag, by_variable, here] = ["flag", "variable", "here"].map(|name| root.join(name));
+        for directory in [&by_flag, &by_variable, &here] {
+            std::fs::create_dir(directory).unwrap();
+        }
+        let flag = by_flag.to_str().unwrap();
+        let variable = [("AHMA_SANDBOX_SCOPE", by_variable.to_str().unwrap())];
+        let scope = |arguments: &[&str], variables: &[(&str, &str)]| {
+            resolved(arguments, variables, &here)
+                .unwrap()
+                .scope
+                .directory
+        };
+        assert_eq!(scope(&["--sandbox-scope", flag], &variable), by_flag);
+        assert_eq!(scope(&[], &variable), by_variable);
+        assert_eq!(scope(&[], &[]), here);
+        assert_eq!(
+            scope(&["--sandbox-scope", "../flag"], &[]),
+            by_flag,
+            "relative to here"
+        );
+    }
+
+    #[test]
+    fn the_root_and_the_home_directory_need_to_be_allowed() {
+        let home = tempfile::tempdir().unwrap();
+        let variables = [("HOME", home.path().to_str().unwrap())];
+        let refused = resolved(&[], &variables, home.path());
+        assert!(
+            matches!(refused, Err(SettingsError::Scope(ScopeError::Home(_)))),
+            "{refused:?}"
+        );
+        let refused = resolved(&[], &variables, Path::new("/")).unwrap_err();
+        assert_eq!(refused, SettingsError::Scope(ScopeError::Root));
+        assert!(resolved(&["--allow-wide-scope"], &variables, Path::new("/")).is_ok());
+    }
+
+    /// Proves: S18.
+    #[test]
+    fn network_and_sandbox_follow_flag_and_variable() {
+        let here = tempfile::tempdir().unwrap();
+        let settings = |arguments: &[&str], variables: &[(&str, &str)]| {
+            resolved(arguments, variables, here.path()).unwrap()
+        };
+        assert_eq!(settings(&[], &[]).scope.network, Network::On);
+        assert_eq!(
+            settings(&[], &[("AHMA_NETWORK", "off")]).scope.network,
+            Network::Off
+        );
+        assert_eq!(
+            settings(&["--network", "on"], &[("AHMA_NETWORK", "off")])
+                .scope
+                .network,
+            Network::On
+        );
+        assert!(!settings(&[], &[("AHMA_NO_SANDBOX", "0")]).scope.unconfined);
+        assert!(settings(&[], &[("AHMA_NO_SANDBOX", "1")]).scope.unconfined);
+        assert!(settings(&["--no-sandbox"], &[]).scope.unconfined);
+        let wrong = resolved(&[], &[("AHMA_NETWORK", "maybe")], here.path()).unwrap_err();
+        assert_eq!(wrong, SettingsError::Network("maybe".to_owned()));
+    }
+
+    #[test]
+    fn a_grant_must_exist() {
+        let here = tempfile::tempdir().unwrap();
+        let wrong = resolved(&["--sandbox-read", "nowhere"], &[], here.path());
+        assert!(
+            matches!(wrong, Err(SettingsError::Grant { .. })),
+            "{wrong:?}"
+        );
+    }
+
+    /// Proves: T4.
+    #[test]
+    fn a_relative_tools_directory_is_that_of_the_working_directory() {
+        let here = tempfile::tempdir().unwrap();
+        let directories = |arguments: &[&str], variables: &[(&str, &str)]| {
+            let settings = resolved(arguments, variables, here.path()).unwrap();
+            settings.scope.tool_files.directories
+        };
+        let expected = [here.path().join("my-tools")];
+        assert_eq!(directories(&["--tools-dir", "my-tools"], &[]), expected);
+        assert_eq!(directories(&["--tools-dir", "./my-tools"], &[]), expected);
+        assert_eq!(
+            directories(&[], &[("AHMA_TOOLS_DIR", "my-tools")]),
+            expected
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! What the program that serves the tools contributes to every set of tool files.
+//!
+//! Plain data, passed in: tool files are checked the same way by the server and by programs that never serve.
+
+use serde_json::{Map, Value};
+
+use super::spec::ArgumentSpec;
+
+/// What tool files are checked against beside each other.
+#[derive(Debug, Clone, Default)]
+pub struct ServerFacts {
+    /// Tools of the server itself; no tool file may use their names, and sequences may call them.
+    pub reserved: Vec<ReservedTool>,
+    /// Parameters that every call takes and no command sees, as properties of a JSON Schema.
+    pub call_parameters: Map<String, Value>,
+    /// How an author finds out what a tool takes.
+    pub how_to_list: &'static str,
+}
+
+/// A tool of the server itself.
+#[derive(Debug, Clone)]
+pub struct ReservedTool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes; none when it checks its arguments itself.
+    pub arguments: Option<Vec<ArgumentSpec>>,
+}
+
+impl ServerFacts {
+    pub(super) fn is_reserved(&self, name: &str) -> bool {
+        self.reserved.iter().any(|tool| tool.name == name)
+    }
+}

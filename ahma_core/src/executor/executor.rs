@@ -1,0 +1,133 @@
+//! What starts jobs and sees to it that every one ends.
+
+use std::sync::Arc;
+
+use tracing::Instrument as _;
+
+use super::gate::{Gate, Slots};
+use super::host_pool::HostPool;
+use super::job::{Job, JobDescription};
+use super::run::{Audited, ReportTrouble, Run};
+use crate::audit::{AuditContext, AuditLog};
+use crate::operation::{
+    AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,
+};
+use crate::tamper::TamperWatch;
+
+/// Runs jobs.
+pub struct Executor {
+    hosts: Arc<HostPool>,
+    store: Arc<OperationStore>,
+    gates: Arc<Vec<Arc<dyn Gate>>>,
+    tamper: Arc<TamperWatch>,
+    audit: Option<Arc<AuditLog>>,
+    trouble: Option<ReportTrouble>,
+}
+
+impl Executor {
+    /// Runs at most `at_once` jobs at the same time; others wait in the order they came.
+    pub fn new(
+        hosts: Arc<HostPool>,
+        store: Arc<OperationStore>,
+        tamper: Arc<TamperWatch>,
+        at_once: usize,
+    ) -> Self {
+        Executor {
+            hosts,
+            store,
+            tamper,
+            gates: Arc::new(vec![Arc::new(Slots::new(at_once))]),
+            audit: None,
+            trouble: None,
+        }
+    }
+
+    /// The same, with one more gate that every job has to pass, after those before it.
+    pub fn with_gate(self, gate: Arc<dyn Gate>) -> Self {
+        let mut gates = Vec::clone(&self.gates);
+        gates.push(gate);
+        Executor {
+            gates: Arc::new(gates),
+            ..self
+        }
+    }
+
+    /// The same, which reports why commands do not run or are lost.
+    pub fn with_trouble_reported(self, report: ReportTrouble) -> Self {
+        let trouble = Some(report);
+        Executor { trouble, ..self }
+    }
+
+    /// The same, with a record of every operation.
+    pub fn with_audit_log(self, audit: Arc<AuditLog>) -> Self {
+        let audit = Some(audit);
+        Executor { audit, ..self }
+    }
+
+    /// Starts a job for a client and returns at once. The operation ends by itself, whatever happens.
+    pub fn start(
+        &self,
+        job: impl Job,
+        client: &Arc<str>,
+    ) -> Result<Arc<OperationHandle>, AdmissionError> {
+        let JobDescription {
+            tool,
+            working_directory,
+            output_limit,
+        } = job.describe();
+        let operation = self.store.begin(NewOperation {
+            tool,
+            working_directory,
+            output_limit,
+        })?;
+        let run = Run {
+            hosts: Arc::clone(&self.hosts),
+            store: Arc::clone(&self.store),
+            gates: Arc::clone(&self.gates),
+            tamper: Arc::clone(&self.tamper),
+            operation: Arc::clone(&operation),
+            trouble: self.trouble.clone(),
+            audit: self.audit.as_ref().map(|log| Audited {
+                log: Arc::clone(log),
+                context: AuditContext::new(Arc::clone(client), &job.argv()),
+            }),
+        };
+        // What it logs belongs to the request that started it.
+        tokio::spawn(to_the_end(run, job).in_current_span());
+        Ok(operation)
+    }
+
+    /// The operations.
+    pub fn store(&self) -> &Arc<OperationStore> {
+        &self.store
+    }
+
+    /// Takes no job any more, ends every operation and waits until no process is left.
+    pub async fn shut_down(&self, reason: &str) {
+        self.store.close();
+        let unfinished = self.store.query(&OperationFilter::unfinished());
+        for operation in &unfinished {
+            operation.cancel(reason);
+        }
+        for operation in unfinished {
+            operation.ended().await;
+        }
+    }
+}
+
+/// Runs a job, whatever comes of it. Dropping this ends the operation too.
+async fn to_the_end(run: Run, job: impl Job) {
+    if run.tamper.begin() {
+        run.hosts.renew().await;
+    }
+    let mut completion = match run.pass_gates().await {
+        Ok(_passes) => job.run(&run).await,
+        Err(completion) => completion,
+    };
+    let found = run.tamper.end();
+    if found.appeared {
+        run.hosts.renew().await;
+    }
+    completion.warnings.extend(found.warnings);
+    run.end(completion);
+}

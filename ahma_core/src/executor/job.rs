@@ -1,0 +1,48 @@
+//! What an operation does.
+
+use std::path::PathBuf;
+
+use super::plan::CommandPlan;
+use super::run::Run;
+use crate::operation::Completion;
+
+/// Work that becomes one operation. It runs commands through the [`Run`] it is given, or does without any.
+pub trait Job: Send + Sync + 'static {
+    /// What is known of it before it runs.
+    fn describe(&self) -> JobDescription;
+
+    /// The command lines it will run, for the audit log.
+    fn argv(&self) -> Vec<Vec<&str>>;
+
+    /// Does it, to its end.
+    fn run(self, run: &Run) -> impl Future<Output = Completion> + Send;
+}
+
+/// What is known of a job before it runs.
+#[derive(Debug, Clone)]
+pub struct JobDescription {
+    /// The tool that was called.
+    pub tool: String,
+    /// Where it works.
+    pub working_directory: PathBuf,
+    /// Output that is kept, in bytes.
+    pub output_limit: Option<u64>,
+}
+
+impl Job for CommandPlan {
+    fn describe(&self) -> JobDescription {
+        JobDescription {
+            tool: self.tool.clone(),
+            working_directory: self.working_directory.clone(),
+            output_limit: self.restrictions.output_mb.map(|mb| u64::from(mb) << 20),
+        }
+    }
+
+    fn argv(&self) -> Vec<Vec<&str>> {
+        vec![CommandPlan::argv(self)]
+    }
+
+    async fn run(self, run: &Run) -> Completion {
+        run.command(&self).await
+    }
+}

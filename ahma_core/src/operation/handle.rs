@@ -1,0 +1,188 @@
+//! A live operation: read by anyone, written by its executor, its state changed by the store only.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tokio::time::Instant;
+
+use super::event::{OperationEvent, Publisher};
+use super::{Completion, OperationId, OperationRecord, OperationState};
+use crate::light_watch::LightWatch;
+use crate::output::{Output, SpoolPlace};
+
+/// An operation to begin.
+#[derive(Debug, Clone)]
+pub struct NewOperation {
+    /// The tool that was called.
+    pub tool: String,
+    /// Where it works.
+    pub working_directory: PathBuf,
+    /// Output that is kept, in bytes; what comes after it is counted and dropped.
+    pub output_limit: Option<u64>,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub struct OperationHandle {
+    id: OperationId,
+    /// Counts operations in the order they began.
+    pub(super) number: u64,
+    tool: String,
+    working_directory: PathBuf,
+    created: Instant,
+    created_at: SystemTime,
+    output: Output,
+    pub(super) stage: LightWatch<Stage>,
+    stop: LightWatch<Option<String>>,
+    events: Publisher,
+}
+
+/// The part of an operation that changes.
+#[derive(Debug, Clone)]
+pub(super) struct Stage {
+    pub(super) state: OperationState,
+    pub(super) completion: Option<Completion>,
+    pub(super) ended: Option<Instant>,
+    /// When this was written down.
+    pub(super) since: SystemTime,
+    /// What a queued operation waits for before it may run.
+    pub(super) waits_for: Option<&'static str>,
+    /// What it is doing now, where it does several things.
+    pub(super) step: Option<String>,
+}
+
+impl OperationHandle {
+    pub(super) fn new(
+        id: OperationId,
+        number: u64,
+        new: NewOperation,
+        spools: SpoolPlace,
+        events: Publisher,
+    ) -> Self {
+        OperationHandle {
+            id,
+            number,
+            tool: new.tool,
+            working_directory: new.working_directory,
+            created: Instant::now(),
+            created_at: SystemTime::now(),
+            output: Output::new(spools),
+            stage: LightWatch::new(Stage {
+                state: OperationState::Queued,
+                completion: None,
+                ended: None,
+                since: SystemTime::now(),
+                waits_for: None,
+                step: None,
+            }),
+            stop: LightWatch::default(),
+            events,
+        }
+    }
+
+    /// Its name.
+    pub fn id(&self) -> &OperationId {
+        &self.id
+    }
+
+    /// The tool that was called.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// What it has written so far.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
+    /// When it was taken in.
+    pub fn created_at(&self) -> SystemTime {
+        self.created_at
+    }
+
+    /// When its state changed last.
+    pub fn changed_at(&self) -> SystemTime {
+        self.stage.read(|stage| stage.since)
+    }
+
+    /// What it is doing now, where it does several things.
+    pub fn step(&self) -> Option<String> {
+        self.stage.read(|stage| stage.step.clone())
+    }
+
+    /// What it waits for before it may run.
+    pub fn waits_for(&self) -> Option<&'static str> {
+        self.stage.read(|stage| stage.waits_for)
+    }
+
+    /// Its state.
+    pub fn state(&self) -> OperationState {
+        self.stage.read(|stage| stage.state)
+    }
+
+    /// How it ended, once it has.
+    pub fn completion(&self) -> Option<Completion> {
+        self.stage.read(|stage| stage.completion.clone())
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&self) -> Completion {
+        self.stage.wait(|stage| stage.completion.clone()).await
+    }
+
+    /// Asks for its end. The first reason counts.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.stop.change(|stop| {
+            let is_first = stop.is_none();
+            if is_first {
+                *stop = Some(reason.into());
+            }
+            is_first
+        });
+    }
+
+    /// Waits until its end is asked for; the reason.
+    pub async fn cancelled(&self) -> String {
+        self.stop.wait(Option::clone).await
+    }
+
+    /// Adds to its output. Counts, beginning and end are right even when the disk is full.
+    pub async fn write(&self, chunk: Vec<u8>) {
+        let _ = self.output.append(chunk).await;
+        self.events.publish(|| OperationEvent::Output {
+            id: self.id.clone(),
+            bytes: self.output.totals().bytes,
+        });
+    }
+
+    /// What is told about it.
+    pub fn record(&self) -> OperationRecord {
+        let stage = self.stage.read(Stage::clone);
+        let totals = self.output.totals();
+        let until = stage.ended.unwrap_or_else(Instant::now);
+        let completion = stage.completion.as_ref();
+        OperationRecord {
+            operation_id: self.id.clone(),
+            tool: self.tool.clone(),
+            state: stage.state,
+            exit_code: completion.and_then(|it| it.exit_code),
+            signal: completion.and_then(|it| it.signal),
+            duration_ms: milliseconds(until - self.created),
+            output_bytes: totals.bytes,
+            output_lines: totals.lines,
+            truncated: !self.output.is_whole(),
+            working_directory: self.working_directory.to_string_lossy().into_owned(),
+        }
+    }
+
+    pub(super) fn publish_change(&self) {
+        self.events
+            .publish(|| OperationEvent::Changed(Arc::new(self.record())));
+    }
+}
+
+/// Milliseconds, as many as fit.
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

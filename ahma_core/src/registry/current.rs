@@ -1,0 +1,106 @@
+//! The current snapshot, and who is told when another takes its place.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::Tool;
+use tokio::sync::watch;
+
+use super::declared::{DeclaredTools, ProbeResults};
+use super::entry::{Runner, ToolEntry};
+use super::snapshot::ToolSnapshot;
+use crate::light_watch::LightWatch;
+
+/// The tools of a scope.
+pub(crate) struct Registry {
+    built_in: Vec<Arc<ToolEntry>>,
+    /// Whether every call waits, which descriptions say.
+    always_sync: bool,
+    current: watch::Sender<Arc<ToolSnapshot>>,
+    /// Whether a client has listed them.
+    listed: LightWatch<bool>,
+    /// Why changes of files are not taken over, when they are not.
+    held_back: Mutex<Option<String>>,
+}
+
+impl Registry {
+    /// Begins with the built-in tools of these names, and with what tool files say.
+    pub(crate) fn new(
+        built_in: Vec<(&'static str, Tool)>,
+        declared: DeclaredTools,
+        always_sync: bool,
+    ) -> Self {
+        let built_in: Vec<Arc<ToolEntry>> = built_in
+            .into_iter()
+            .map(|(name, definition)| {
+                Arc::new(ToolEntry {
+                    definition,
+                    runner: Runner::BuiltIn(name),
+                    is_listed: true,
+                })
+            })
+            .collect();
+        let first = ToolSnapshot::merge(&built_in, Arc::new(declared));
+        Registry {
+            current: watch::Sender::new(Arc::new(first)),
+            built_in,
+            always_sync,
+            listed: LightWatch::default(),
+            held_back: Mutex::default(),
+        }
+    }
+
+    /// The tools as they are now.
+    pub(crate) fn current(&self) -> Arc<ToolSnapshot> {
+        Arc::clone(&self.current.borrow())
+    }
+
+    /// Offers what tool files say now.
+    pub(crate) fn publish(&self, declared: DeclaredTools) {
+        let snapshot = ToolSnapshot::merge(&self.built_in, Arc::new(declared));
+        for shadowed in snapshot.shadowed() {
+            let (name, by, source) = (&shadowed.name, shadowed.by, shadowed.source);
+            tracing::warn!("the {source} `{name}` is not offered: a {by} has the same name");
+        }
+        self.current.send_replace(Arc::new(snapshot));
+    }
+
+    /// Offers the same files after other checks, unless those changed nothing.
+    pub(crate) fn publish_results(&self, results: ProbeResults) {
+        let current = self.current();
+        let declared = current.declared();
+        if *declared.results() != results {
+            self.publish(declared.with_results(results, self.always_sync));
+        }
+    }
+
+    /// Tells when other tools take the place of the current ones.
+    pub(crate) fn changes(&self) -> watch::Receiver<Arc<ToolSnapshot>> {
+        self.current.subscribe()
+    }
+
+    /// Notes why changes of files are not taken over, or that they are.
+    pub(crate) fn hold_back(&self, why: Option<&str>) {
+        if let Some(why) = why {
+            tracing::warn!("{why}");
+        }
+        let held_back = self.held_back.lock();
+        *held_back.unwrap_or_else(PoisonError::into_inner) = why.map(str::to_owned);
+    }
+
+    /// Why changes of files are not taken over, when they are not.
+    pub(crate) fn held_back(&self) -> Option<String> {
+        let held_back = self.held_back.lock();
+        held_back.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A client has listed the tools.
+    pub(crate) fn note_listed(&self) {
+        self.listed
+            .change(|listed| !std::mem::replace(listed, true));
+    }
+
+    /// Waits until a client has listed the tools for the first time.
+    pub(crate) async fn listed(&self) {
+        self.listed.wait(|listed| listed.then_some(())).await;
+    }
+}

@@ -1,0 +1,27 @@
+//! One tool that is offered: its definition, and who runs it.
+
+use std::sync::Arc;
+
+use rmcp::model::Tool;
+
+use crate::config::ToolSpec;
+
+/// A tool of any source.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolEntry {
+    /// As clients see it.
+    pub definition: Tool,
+    /// Who runs it.
+    pub runner: Runner,
+    /// Whether it is listed. One that is not can be called all the same: its check has not been made yet.
+    pub is_listed: bool,
+}
+
+/// Who runs a tool.
+#[derive(Debug, Clone)]
+pub(crate) enum Runner {
+    /// The server itself, by this name.
+    BuiltIn(&'static str),
+    /// A command that a tool file declares.
+    Declared(Arc<ToolSpec>),
+}

@@ -1,0 +1,215 @@
+//! Tool files that change while the server runs: noticed, read again, checked, published.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
+
+use super::current::Registry;
+use super::declared::{DeclaredTools, Prober};
+use super::tool_files::ToolFiles;
+use super::watcher::Watcher;
+use crate::config::{ServerFacts, load};
+
+/// How long checks of availability wait for a client to list the tools it can have without them: they
+/// would take the processor from its answer.
+const FIRST_LIST: Duration = Duration::from_millis(500);
+
+const WRITABLE: &str = "commands can write a directory of tool files, or a link to it, so changes of the files are \
+                        taken over when the server gets SIGHUP only";
+const NOT_WATCHED: &str = "directories of tool files cannot be watched, so changes are taken over when the server gets \
+                           SIGHUP only; are there too many inotify watches?";
+const REPLACED: &str = "a directory of tool files was replaced by another one, which is read when the server gets SIGHUP";
+
+/// Whether changes of tool files can be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReloadSafety {
+    /// Commands can write none of the directories.
+    Safe,
+    /// They can write one of them, so only the operator may have the files read again.
+    Unsafe,
+}
+
+/// Keeps the tools as the files say.
+pub(crate) struct Reload {
+    reader: Arc<ToolReader>,
+    /// The operator asks for it.
+    asked: Arc<Notify>,
+    directories: Vec<PathBuf>,
+    /// Which directories these were when they were read last.
+    known: Identities,
+    watcher: Option<Watcher>,
+}
+
+/// Reads tool files.
+struct ToolReader {
+    files: ToolFiles,
+    project: PathBuf,
+    facts: ServerFacts,
+    always_sync: bool,
+}
+
+impl ToolReader {
+    /// The tools as the files are now; a file that is broken keeps what it was `before`.
+    fn read(&self, before: &DeclaredTools) -> Result<DeclaredTools, String> {
+        let catalog = load(self.files.read()?, &self.facts);
+        let tools = DeclaredTools::new(catalog, &self.project, before, self.always_sync);
+        report_rejected(&tools);
+        Ok(tools)
+    }
+}
+
+impl Reload {
+    /// Of the project in a scope. From here on no change is missed. May block.
+    pub(crate) fn new(
+        files: ToolFiles,
+        project: PathBuf,
+        facts: ServerFacts,
+        always_sync: bool,
+    ) -> Self {
+        let directories = files.directories();
+        let watcher = Watcher::new(directories.clone()).ok();
+        Reload {
+            known: identities(&directories),
+            watcher: watcher.filter(|_| !directories.is_empty()),
+            directories,
+            asked: Arc::default(),
+            reader: Arc::new(ToolReader {
+                files,
+                project,
+                facts,
+                always_sync,
+            }),
+        }
+    }
+
+    /// What has the files read again when the operator asks.
+    pub(crate) fn trigger(&self) -> Arc<Notify> {
+        Arc::clone(&self.asked)
+    }
+
+    /// Reads the files for the first time. Blocks.
+    pub(crate) fn read_now(&self) -> Result<DeclaredTools, String> {
+        self.reader.read(&DeclaredTools::default())
+    }
+
+    /// Reads the files again whenever they change or the operator asks, for ever.
+    ///
+    /// All of them are read at once. So they are read because of a change only where commands can write none
+    /// of the directories, and none has been replaced: what protects a directory is not there for another one
+    /// in its place. Otherwise the operator has to ask.
+    pub(crate) async fn keep_current(
+        self,
+        registry: Arc<Registry>,
+        safety: ReloadSafety,
+        prober: Arc<dyn Prober>,
+    ) {
+        let Reload {
+            reader,
+            asked,
+            directories,
+            mut known,
+            watcher,
+        } = self;
+        let is_watched = watcher.is_some();
+        let is_safe = safety == ReloadSafety::Safe;
+        let mut watcher = watcher.filter(|_| is_safe);
+        if !directories.is_empty() && !is_safe {
+            registry.hold_back(Some(WRITABLE));
+        } else if !directories.is_empty() && !is_watched {
+            registry.hold_back(Some(NOT_WATCHED));
+        }
+        // Checks run beside everything else; those of older files are given up.
+        let mut checking = JoinSet::new();
+        let (listed, checked) = (Arc::clone(&registry), Arc::clone(&prober));
+        checking.spawn(async move {
+            let _ = timeout(FIRST_LIST, listed.listed()).await;
+            check(listed, checked).await;
+        });
+        loop {
+            let changed = async {
+                match &mut watcher {
+                    Some(watcher) => watcher.changed().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed => {
+                    if identities_of(&directories).await != known {
+                        registry.hold_back(Some(REPLACED));
+                        continue;
+                    }
+                }
+                () = asked.notified() => {
+                    known = identities_of(&directories).await;
+                    if let Some(watcher) = &mut watcher {
+                        watcher.watch();
+                        registry.hold_back(None);
+                    }
+                }
+            }
+            if reader.take_over(&registry).await {
+                checking.abort_all();
+                checking.spawn(check(Arc::clone(&registry), Arc::clone(&prober)));
+            }
+        }
+    }
+}
+
+/// Finds out which tools can be used, and publishes it. Tools that need no check are there already; the others follow.
+async fn check(registry: Arc<Registry>, prober: Arc<dyn Prober>) {
+    let checks = registry.current().declared().checks();
+    registry.publish_results(prober.probe(checks).await);
+}
+
+impl ToolReader {
+    /// Reads the files and publishes what they say; whether that was possible. A directory that cannot be
+    /// read now changes nothing.
+    async fn take_over(self: &Arc<Self>, registry: &Registry) -> bool {
+        let (reader, before) = (Arc::clone(self), registry.current());
+        let read = spawn_blocking(move || reader.read(before.declared())).await;
+        match read {
+            Ok(Ok(declared)) => {
+                tracing::info!(tools = declared.entries().len(), "tool files read");
+                registry.publish(declared);
+                true
+            }
+            Ok(Err(error)) => {
+                tracing::warn!("{error}; the tools stay as they were");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+fn report_rejected(tools: &DeclaredTools) {
+    for file in tools.rejected() {
+        let path = file.path.display();
+        for fault in &file.faults {
+            let (line, column) = (fault.line, fault.column);
+            tracing::warn!("rejected: {path}:{line}:{column}: {}", fault.message);
+        }
+    }
+}
+
+/// Which directories these are, whatever they are called.
+type Identities = Vec<Option<(u64, u64)>>;
+
+fn identities(directories: &[PathBuf]) -> Identities {
+    let about = directories.iter().map(|directory| directory.metadata());
+    about
+        .map(|about| about.ok().map(|about| (about.dev(), about.ino())))
+        .collect()
+}
+
+/// The same beside the runtime: a disk may be slow.
+async fn identities_of(directories: &[PathBuf]) -> Identities {
+    let directories = directories.to_vec();
+    let looking = spawn_blocking(move || identities(&directories));
+    looking.await.unwrap_or_default()
+}

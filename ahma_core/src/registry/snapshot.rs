@@ -1,0 +1,110 @@
+//! The tools of all sources, merged. Immutable.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rmcp::model::Tool;
+use serde::Serialize;
+
+use super::declared::DeclaredTools;
+use super::entry::ToolEntry;
+
+/// What is offered at one moment.
+#[derive(Debug)]
+pub(crate) struct ToolSnapshot {
+    by_name: HashMap<String, Arc<ToolEntry>>,
+    listed: Arc<[Tool]>,
+    shadowed: Vec<Shadowed>,
+    declared: Arc<DeclaredTools>,
+}
+
+/// Where tools come from.
+struct ToolSource<'s> {
+    name: &'static str,
+    entries: &'s [Arc<ToolEntry>],
+}
+
+/// A tool that is not offered, because one of the same name comes from a source before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Shadowed {
+    /// The name.
+    pub name: String,
+    /// The source whose tool is offered.
+    pub by: &'static str,
+    /// The source whose tool is not.
+    pub source: &'static str,
+}
+
+impl ToolSnapshot {
+    /// Merges the sources in this order: of two tools of one name the first is offered, and the other is reported.
+    pub(super) fn merge(built_in: &[Arc<ToolEntry>], declared: Arc<DeclaredTools>) -> ToolSnapshot {
+        let sources = [
+            ToolSource {
+                name: "built-in tool",
+                entries: built_in,
+            },
+            ToolSource {
+                name: "tool of a tool file",
+                entries: declared.entries(),
+            },
+        ];
+        let mut origins: HashMap<&str, &'static str> = HashMap::new();
+        let mut by_name = HashMap::new();
+        let mut listed = Vec::new();
+        let mut shadowed = Vec::new();
+        for ToolSource {
+            name: source,
+            entries,
+        } in sources
+        {
+            for entry in entries {
+                let name: &str = &entry.definition.name;
+                if let Some(by) = origins.get(name) {
+                    shadowed.push(Shadowed {
+                        name: name.to_owned(),
+                        by,
+                        source,
+                    });
+                    continue;
+                }
+                origins.insert(name, source);
+                by_name.insert(name.to_owned(), Arc::clone(entry));
+                if entry.is_listed {
+                    listed.push(entry.definition.clone());
+                }
+            }
+        }
+        ToolSnapshot {
+            by_name,
+            listed: listed.into(),
+            shadowed,
+            declared,
+        }
+    }
+
+    /// The tools that are listed, built-in ones first, then in the order of the files.
+    pub(crate) fn listed(&self) -> &Arc<[Tool]> {
+        &self.listed
+    }
+
+    /// The tool of that name, unless it is known not to be available.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<ToolEntry>> {
+        self.by_name.get(name)
+    }
+
+    /// Tools that others of the same name keep from being offered.
+    pub(crate) fn shadowed(&self) -> &[Shadowed] {
+        &self.shadowed
+    }
+
+    /// What the tool files say.
+    pub(crate) fn declared(&self) -> &Arc<DeclaredTools> {
+        &self.declared
+    }
+
+    /// How many tools of tool files are listed.
+    pub(crate) fn declared_count(&self) -> usize {
+        let entries = self.declared.entries().iter();
+        entries.filter(|entry| entry.is_listed).count()
+    }
+}

@@ -1,0 +1,107 @@
+//! What is decided about one scope before it is opened.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_sandbox::Network;
+
+use crate::operation::Retention;
+use crate::registry::ToolFileRules;
+
+/// A scope to open. [`ScopeConfig::new`] has what is right for most; change the fields that differ.
+///
+/// ```
+/// use ahma_core::ScopeConfig;
+///
+/// let mut config = ScopeConfig::new("/srv/project");
+/// config.always_sync = true;
+/// assert_eq!(config.max_operations, 128);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ScopeConfig {
+    /// The directory that commands are confined to: a real path.
+    pub directory: PathBuf,
+    /// Further paths that commands may read.
+    pub read: Vec<PathBuf>,
+    /// Further paths that commands may read and write.
+    pub write: Vec<PathBuf>,
+    /// Paths in the directory that commands may not write, beside the usual ones.
+    pub protect: Vec<PathBuf>,
+    /// Paths that commands may write although they are usually protected.
+    pub unprotect: Vec<PathBuf>,
+    /// Whether commands have a network.
+    pub network: Network,
+    /// Runs commands without the kernel's confinement.
+    pub unconfined: bool,
+    /// Variables of the server's environment that commands get beside the usual ones.
+    pub pass_env: Vec<OsString>,
+    /// Deadline of a command unless call or tool say otherwise.
+    pub timeout: Duration,
+    /// Commands that run at the same time; others wait.
+    pub max_operations: usize,
+    /// How many operations may wait, and how long ended ones are remembered.
+    pub retention: Retention,
+    /// Shells that wait for scripts.
+    pub warm_shells: usize,
+    /// Whether no shell is started before the first script has come.
+    pub lazy_warm_shells: bool,
+    /// Where tools come from.
+    pub tool_files: ToolFileRules,
+    /// Whether every call waits for its command.
+    pub always_sync: bool,
+    /// Whether there is no shell tool.
+    pub no_shell: bool,
+    /// Other directories of the same program in which commands may write.
+    pub siblings: Arc<Siblings>,
+}
+
+/// Scopes of one program, as far as one has to know of the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Siblings {
+    /// Every scope that the operator has named.
+    pub declared: Vec<PathBuf>,
+    /// Directories below which sessions have scopes of their own.
+    pub roots: Vec<PathBuf>,
+}
+
+impl ScopeConfig {
+    /// The usual configuration for a directory: network, no further grants, tools of the project.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        ScopeConfig {
+            directory: directory.into(),
+            read: Vec::new(),
+            write: Vec::new(),
+            protect: Vec::new(),
+            unprotect: Vec::new(),
+            network: Network::On,
+            unconfined: false,
+            pass_env: Vec::new(),
+            timeout: Duration::from_secs(300),
+            max_operations: 128,
+            retention: Retention::default(),
+            warm_shells: 2,
+            lazy_warm_shells: false,
+            tool_files: ToolFileRules::default(),
+            always_sync: false,
+            no_shell: false,
+            siblings: Arc::default(),
+        }
+    }
+
+    /// The same for another directory.
+    pub(super) fn in_directory(&self, directory: &Path) -> Self {
+        ScopeConfig {
+            directory: directory.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Scopes beside this one in which commands may write.
+    pub(super) fn other_scopes(&self) -> Vec<PathBuf> {
+        let all = self.siblings.declared.iter().chain(&self.siblings.roots);
+        all.filter(|it| **it != self.directory).cloned().collect()
+    }
+}

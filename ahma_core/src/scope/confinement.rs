@@ -1,0 +1,101 @@
+//! What commands run in: private directories, a policy, an environment, and the hosts that enforce it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
+
+use super::config::ScopeConfig;
+use super::protection::protected_paths;
+use super::{git_identity, toolchains};
+use crate::executor::Environment;
+use crate::registry::ToolFiles;
+
+/// Everything commands need to run confined, short of a host.
+pub(super) struct Confinement {
+    pub(super) policy: SandboxPolicy,
+    /// Variables every command starts with.
+    pub(super) environment: Environment,
+    /// The shell of scripts.
+    pub(super) shell: PathBuf,
+    /// Removed with everything in it when this is dropped.
+    pub(super) private: PrivateDir,
+}
+
+impl Confinement {
+    /// Makes private directories below `base`, and decides what commands may use. Blocks.
+    pub(super) fn prepare(
+        config: &ScopeConfig,
+        tools: &ToolFiles,
+        base: &Path,
+        server: &BTreeMap<OsString, OsString>,
+    ) -> std::io::Result<Self> {
+        let private = PrivateDir::create(base)?;
+        let mut policy = policy(config, private.path());
+        policy.protect = protected_paths(config, tools);
+        let mut writable = policy.write.clone();
+        writable.push(policy.scope.clone());
+        let toolchains = toolchains::find(server, &policy.home(), &writable);
+        for toolchain in &toolchains {
+            policy.read.extend(toolchain.read.clone());
+            policy.seeds.extend(toolchain.seeds.clone());
+        }
+        git_identity::write(server, &policy.home())?;
+        let mut variables = command_environment(&policy, server, &config.pass_env);
+        for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
+            variables.entry(name).or_insert(value);
+        }
+        Ok(Confinement {
+            policy,
+            environment: Arc::new(variables.into_iter().collect()),
+            shell: shell(),
+            private,
+        })
+    }
+}
+
+/// Where private directories can be: out of reach of commands in any of these granted paths. Blocks.
+pub(super) fn private_base(
+    environment: &BTreeMap<OsString, OsString>,
+    granted: &[PathBuf],
+) -> Option<PathBuf> {
+    let named = ["TMPDIR", "XDG_RUNTIME_DIR"].map(|name| environment.get(OsStr::new(name)));
+    let [temporary, runtime] = named.map(|value| value.map(PathBuf::from));
+    let usual = || ["/tmp", "/var/tmp"].map(PathBuf::from).into_iter();
+    let first = temporary.or_else(|| usual().next());
+    let candidates = first.into_iter().chain(runtime).chain(usual());
+    // An operator who grants everything has said so.
+    let everything = granted.iter().any(|path| path.parent().is_none());
+    let in_reach = |base: &PathBuf| granted.iter().any(|path| base.starts_with(path));
+    candidates
+        .filter_map(|base| base.canonicalize().ok())
+        .find(|base| everything || !in_reach(base))
+}
+
+fn policy(config: &ScopeConfig, private: &Path) -> SandboxPolicy {
+    let mut policy = SandboxPolicy::new(&config.directory, private);
+    policy.read.clone_from(&config.read);
+    policy.write.clone_from(&config.write);
+    policy.network = config.network;
+    if config.unconfined {
+        policy.without = vec![
+            Layer::Landlock,
+            Layer::Seccomp,
+            Layer::Namespaces,
+            Layer::PidNamespace,
+            Layer::Seatbelt,
+        ];
+    }
+    policy
+}
+
+/// `bash` where there is one: scripts are most often written for it.
+fn shell() -> PathBuf {
+    let bash = Path::new("/bin/bash");
+    match bash.exists() {
+        true => bash.to_owned(),
+        false => PathBuf::from("/bin/sh"),
+    }
+}

@@ -1,0 +1,103 @@
+//! Everything about a scope that blocks, done beside the runtime: one slow disk must not stop other clients.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ahma_sandbox::SandboxReport;
+use tokio::task::spawn_blocking;
+
+use super::availability::results_without_commands;
+use super::config::ScopeConfig;
+use super::confinement::Confinement;
+use super::open_error::OpenError;
+use super::shared::SharedResources;
+use super::trusted_path::resolve_outside;
+use crate::registry::{DeclaredTools, Reload, ReloadSafety};
+use crate::service::tools::server_facts;
+use crate::tamper::TamperWatch;
+
+/// What a scope is made of before it has a host.
+pub(super) struct Prepared {
+    pub(super) confinement: Confinement,
+    pub(super) tamper: TamperWatch,
+    pub(super) reload: Option<(Reload, DeclaredTools)>,
+}
+
+/// Gets a scope ready: tool files in one thread, the rest in another.
+pub(super) async fn prepare(
+    config: &Arc<ScopeConfig>,
+    shared: &Arc<SharedResources>,
+    own_tools: bool,
+) -> Result<Prepared, OpenError> {
+    let stopping = |_| OpenError::Stopping;
+    let of_tools = Arc::clone(config);
+    let reading = own_tools.then(|| spawn_blocking(move || read_tools(&of_tools)));
+    let (of_confinement, shared) = (Arc::clone(config), Arc::clone(shared));
+    let confining = spawn_blocking(move || {
+        let config = of_confinement;
+        let tools = config.tool_files.files_of(&config.directory);
+        let (base, server) = (&shared.private_base, &shared.environment);
+        let confinement = Confinement::prepare(&config, &tools, base, server)?;
+        let policy = &confinement.policy;
+        let tamper = TamperWatch::new(&policy.scope, &policy.protect);
+        Ok::<_, OpenError>((confinement, tamper))
+    });
+    let (confinement, tamper) = confining.await.map_err(stopping)??;
+    let reload = match reading {
+        None => None,
+        Some(reading) => {
+            let (reload, declared) = reading.await.map_err(stopping)??;
+            let checks = declared.checks();
+            let (environment, scope) = (
+                Arc::clone(&confinement.environment),
+                config.directory.clone(),
+            );
+            let probing =
+                spawn_blocking(move || results_without_commands(checks, &environment, &scope));
+            let results = probing.await.map_err(stopping)?;
+            Some((reload, declared.with_results(results, config.always_sync)))
+        }
+    };
+    Ok(Prepared {
+        confinement,
+        tamper,
+        reload,
+    })
+}
+
+/// Reads the tool files for the first time.
+fn read_tools(config: &ScopeConfig) -> Result<(Reload, DeclaredTools), OpenError> {
+    let files = config.tool_files.files_of(&config.directory);
+    let scope = config.directory.clone();
+    let reload = Reload::new(files, scope, server_facts(), config.always_sync);
+    let declared = reload.read_now().map_err(OpenError::ToolFiles)?;
+    Ok((reload, declared))
+}
+
+/// Whether commands can write none of the directories that tools are read from: every component of the way to them is
+/// out of their reach, or they are protected and no link is on the way.
+pub(super) async fn reload_safety(
+    config: Arc<ScopeConfig>,
+    mut writable: Vec<PathBuf>,
+    report: SandboxReport,
+) -> ReloadSafety {
+    let looking = spawn_blocking(move || {
+        writable.extend(config.other_scopes());
+        let tools = config.tool_files.files_of(&config.directory);
+        tools.directories().iter().all(|directory| {
+            let Ok(absolute) = std::path::absolute(directory) else {
+                return false;
+            };
+            if resolve_outside(&absolute, &writable).is_some() {
+                return true;
+            }
+            let is_real = absolute.canonicalize().is_ok_and(|real| real == absolute);
+            let mut protected = report.protected.iter();
+            is_real && protected.any(|path| absolute.starts_with(path))
+        })
+    });
+    match looking.await {
+        Ok(true) => ReloadSafety::Safe,
+        _ => ReloadSafety::Unsafe,
+    }
+}

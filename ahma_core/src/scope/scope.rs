@@ -1,0 +1,262 @@
+//! A scope that is open: its sandbox, its tools, its operations, and their end.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ahma_sandbox::PrivateDir;
+use futures_util::future::join_all;
+use rmcp::model::Tool;
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::timeout;
+
+use super::availability::AvailabilityProbe;
+use super::config::ScopeConfig;
+use super::confinement::Confinement;
+use super::open_error::OpenError;
+use super::prepare::{prepare, reload_safety};
+use super::shared::SharedResources;
+use crate::config::Restrictions;
+use crate::executor::{Environment, Executor, HostPool, InternalCommands, WarmShells};
+use crate::operation::OperationStore;
+use crate::output::SpoolPlace;
+use crate::project;
+use crate::registry::{Registry, Reload};
+use crate::service::tools::definitions;
+use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, ServiceContext};
+
+/// How long sandbox hosts, which then have nothing to do, are waited for.
+const HOSTS_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long the removal of private directories is waited for; what is left then, the next server sweeps up.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A scope that is open.
+pub struct Scope {
+    context: Arc<ServiceContext>,
+    config: Arc<ScopeConfig>,
+    /// Its private directories.
+    private: Mutex<Option<PrivateDir>>,
+    /// Keeps the tools as their files say, once the scope is ready.
+    reload: Mutex<Option<Reload>>,
+    trigger: Option<Arc<Notify>>,
+    reloading: Mutex<Option<AbortHandle>>,
+}
+
+/// Where the tools of a scope come from.
+pub(super) enum Tools {
+    /// From its own files, which are watched.
+    OfTheScope,
+    /// They are those of another scope.
+    Shared(Arc<Registry>),
+}
+
+impl Scope {
+    /// Opens a scope: when this returns, its first sandbox host has shown that it confines commands.
+    pub async fn open(
+        config: ScopeConfig,
+        shared: &Arc<SharedResources>,
+    ) -> Result<Self, OpenError> {
+        let scope = Scope::prepare(config, shared).await?;
+        scope.ready().await?;
+        Ok(scope)
+    }
+
+    /// Gets everything ready but the first sandbox host, which starts meanwhile. Tools can be listed; a command waits
+    /// for the host and does not run without it.
+    pub async fn prepare(
+        config: ScopeConfig,
+        shared: &Arc<SharedResources>,
+    ) -> Result<Self, OpenError> {
+        let endpoint = shared.endpoint.clone();
+        Scope::with_tools(config, shared, Tools::OfTheScope, endpoint).await
+    }
+
+    pub(super) async fn with_tools(
+        config: ScopeConfig,
+        shared: &Arc<SharedResources>,
+        tools: Tools,
+        endpoint: EndpointInfo,
+    ) -> Result<Self, OpenError> {
+        let config = Arc::new(config);
+        let own_tools = matches!(tools, Tools::OfTheScope);
+        let prepared = prepare(&config, shared, own_tools).await?;
+        let Confinement {
+            policy,
+            environment,
+            shell,
+            private,
+        } = prepared.confinement;
+        let roots = [&policy.scope].into_iter().chain(&policy.read);
+        let commands = Commands {
+            roots: roots.chain(&policy.write).cloned().collect(),
+            timeout: config.timeout,
+            unconfined: config.unconfined,
+            environment: Environment::clone(&environment),
+            shell: shell.clone(),
+        };
+        let warm = WarmShells {
+            count: config.warm_shells,
+            lazy: config.lazy_warm_shells,
+            shell: shell.into(),
+            environment: environment.to_vec(),
+        };
+        let hosts = HostPool::new(shared.sandbox.clone(), policy).with_warm_shells(warm);
+        let hosts = Arc::new(hosts);
+        let internal = InternalCommands::new(Arc::clone(&hosts), Environment::clone(&environment));
+        let style = CallStyle {
+            always_sync: config.always_sync,
+            no_shell: config.no_shell,
+        };
+        let (reload, registry) = match (tools, prepared.reload) {
+            (Tools::Shared(registry), _) => (None, registry),
+            (Tools::OfTheScope, reload) => {
+                let (reload, declared) = reload.unzip();
+                let declared = declared.unwrap_or_default();
+                let registry = Registry::new(definitions(style), declared, style.always_sync);
+                (reload, Arc::new(registry))
+            }
+        };
+        let spools = SpoolPlace::new(private.path(), Arc::clone(&shared.spools));
+        let store = Arc::new(OperationStore::new(config.retention, spools));
+        shared.remember_operations(&store);
+        let tamper = Arc::new(prepared.tamper);
+        let mut executor = Executor::new(Arc::clone(&hosts), store, tamper, config.max_operations)
+            .with_gate(Arc::clone(&shared.slots) as Arc<_>);
+        if let Some(audit) = &shared.audit {
+            executor = executor.with_audit_log(Arc::clone(audit));
+        }
+        if let Some(report) = &shared.report_trouble {
+            executor = executor.with_trouble_reported(Arc::clone(report));
+        }
+        let trigger = reload.as_ref().map(Reload::trigger);
+        if let Some(trigger) = &trigger {
+            shared.remember_reload(trigger);
+        }
+        let context = ServiceContext {
+            registry,
+            executor,
+            hosts,
+            internal,
+            commands,
+            style,
+            endpoint,
+            started: shared.started,
+            warnings: shared.warnings.clone(),
+        };
+        Ok(Scope {
+            context: Arc::new(context),
+            config,
+            private: Mutex::new(Some(private)),
+            reload: Mutex::new(reload),
+            trigger,
+            reloading: Mutex::default(),
+        })
+    }
+
+    /// Waits until the first sandbox host has shown that it confines commands, and keeps the tools current from then on.
+    pub async fn ready(&self) -> Result<(), OpenError> {
+        let hosts = &self.context.hosts;
+        let report = hosts.host(&Restrictions::default()).await?;
+        let report = report.report().clone();
+        let reload = lock(&self.reload).take();
+        if let Some(reload) = reload {
+            let policy = hosts.policy();
+            let mut writable = policy.write.clone();
+            writable.push(policy.scope.clone());
+            let safety = reload_safety(Arc::clone(&self.config), writable, report).await;
+            let prober = Arc::new(AvailabilityProbe::new(self.context.internal.clone()));
+            let registry = Arc::clone(&self.context.registry);
+            let reloading = tokio::spawn(reload.keep_current(registry, safety, prober));
+            *lock(&self.reloading) = Some(reloading.abort_handle());
+        }
+        Ok(())
+    }
+
+    /// A handler of MCP requests, for one client on any transport.
+    pub fn service(&self) -> AhmaService {
+        AhmaService::new(Arc::clone(&self.context))
+    }
+
+    /// What runs in this scope, and what ran.
+    pub fn operations(&self) -> &Arc<OperationStore> {
+        self.context.operations()
+    }
+
+    /// The directory that commands are confined to.
+    pub fn directory(&self) -> &Path {
+        &self.config.directory
+    }
+
+    /// The name of the project in it: that of its repository, else of the directory. Asks Git, confined.
+    pub async fn project_name(&self) -> String {
+        project::discover(&self.context.internal).await.name
+    }
+
+    /// The tools that are listed now.
+    pub fn tools(&self) -> Vec<Tool> {
+        self.context.registry.current().listed().to_vec()
+    }
+
+    /// Has the tool files read again, as if they had changed.
+    pub fn reload(&self) {
+        if let Some(trigger) = &self.trigger {
+            trigger.notify_one();
+        }
+    }
+
+    /// Ends everything: operations with their processes, which have `grace` for it, then sandbox hosts and private
+    /// directories.
+    pub async fn shutdown(&self, reason: &str, grace: Duration) {
+        Scope::shutdown_all(&[self], reason, grace, std::future::ready(())).await;
+    }
+
+    /// Ends scopes in the one order that loses nothing: operations, answers about them, sandbox hosts, private
+    /// directories. `answers` is awaited once the operations have ended, while the rest is cleared away.
+    pub(super) async fn shutdown_all(
+        scopes: &[&Scope],
+        reason: &str,
+        grace: Duration,
+        answers: impl Future<Output = ()>,
+    ) {
+        let operations = scopes.iter().map(|scope| scope.end_operations(reason));
+        let _ = timeout(grace, join_all(operations)).await;
+        let clearing = async {
+            let hosts = scopes.iter().map(|scope| scope.end_hosts());
+            let _ = timeout(HOSTS_TIMEOUT, join_all(hosts)).await;
+            let removals = scopes.iter().map(|scope| scope.remove_private());
+            let _ = timeout(REMOVAL_TIMEOUT, join_all(removals)).await;
+        };
+        tokio::join!(answers, clearing);
+    }
+
+    pub(super) fn config(&self) -> &ScopeConfig {
+        &self.config
+    }
+
+    pub(super) fn context(&self) -> &Arc<ServiceContext> {
+        &self.context
+    }
+
+    async fn end_operations(&self, reason: &str) {
+        if let Some(reloading) = lock(&self.reloading).take() {
+            reloading.abort();
+        }
+        self.context.executor.shut_down(reason).await;
+    }
+
+    pub(super) async fn end_hosts(&self) {
+        self.context.hosts.end().await;
+    }
+
+    /// Removes the private directories, which may hold very much, beside the runtime.
+    async fn remove_private(&self) {
+        let private = lock(&self.private).take();
+        let _ = spawn_blocking(move || drop(private)).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each holds one value, which is consistent after any panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

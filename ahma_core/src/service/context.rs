@@ -1,0 +1,61 @@
+//! What every call of a scope needs: made once with the scope, shared by all its clients.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::endpoint_info::EndpointInfo;
+use crate::executor::{Environment, Executor, HostPool, InternalCommands};
+use crate::operation::OperationStore;
+use crate::registry::Registry;
+
+/// The parts of a scope that calls use.
+pub(crate) struct ServiceContext {
+    /// The tools that are offered now.
+    pub(crate) registry: Arc<Registry>,
+    /// Runs commands.
+    pub(crate) executor: Executor,
+    /// The sandbox they run in.
+    pub(crate) hosts: Arc<HostPool>,
+    /// Runs the server's own commands.
+    pub(crate) internal: InternalCommands,
+    /// What every command starts from.
+    pub(crate) commands: Commands,
+    /// How calls relate to their commands.
+    pub(crate) style: CallStyle,
+    /// How the server is reached.
+    pub(crate) endpoint: EndpointInfo,
+    /// When the server started.
+    pub(crate) started: SystemTime,
+    /// What the operator should know, such as a log that cannot be written.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What every command of a scope starts from.
+pub(crate) struct Commands {
+    /// Its variables.
+    pub(crate) environment: Environment,
+    /// The shell of scripts.
+    pub(crate) shell: PathBuf,
+    /// Its deadline, unless call or tool say otherwise.
+    pub(crate) timeout: Duration,
+    /// The scope and what the operator granted: paths of calls lie below one of these.
+    pub(crate) roots: Vec<PathBuf>,
+    /// Whether the operator switched the sandbox off.
+    pub(crate) unconfined: bool,
+}
+
+/// How calls relate to their commands, as the operator decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CallStyle {
+    /// Every call waits for its command.
+    pub(crate) always_sync: bool,
+    /// There is no shell.
+    pub(crate) no_shell: bool,
+}
+
+impl ServiceContext {
+    pub(crate) fn operations(&self) -> &Arc<OperationStore> {
+        self.executor.store()
+    }
+}

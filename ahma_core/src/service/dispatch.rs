@@ -1,0 +1,69 @@
+//! From the name of a tool to its answer: finds the tool, and has whoever runs it run it.
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::CallToolResponse;
+use serde_json::{Map, Value};
+
+use super::call_error::CallError;
+use super::caller::Caller;
+use super::context::ServiceContext;
+use super::follow::{ExecutionMode, follow};
+use super::tools::{self, Request};
+use super::{plan, respond, sequence_plan};
+use crate::config::{Action, ToolSpec};
+use crate::registry::Runner;
+
+/// Answers a call.
+pub(super) async fn call(
+    context: &Arc<ServiceContext>,
+    name: &str,
+    arguments: Map<String, Value>,
+    caller: &Caller,
+) -> Result<CallToolResponse, ErrorData> {
+    let offered = context.registry.current();
+    let Some(entry) = offered.find(name) else {
+        let message = format!("there is no tool `{}`", respond::cut(name));
+        return Err(ErrorData::invalid_params(message, None));
+    };
+    let answer = match &entry.runner {
+        Runner::BuiltIn(built_in) => {
+            let request = Request {
+                context,
+                caller,
+                on_behalf: None,
+            };
+            match tools::find(built_in) {
+                Some(tool) => tool.call(request, arguments).await,
+                None => Err(CallError::new("it is not available now")),
+            }
+        }
+        Runner::Declared(tool) => declared(context, tool, arguments, caller).await,
+    };
+    Ok(answer.unwrap_or_else(|error| respond::refused(&error).into()))
+}
+
+async fn declared(
+    context: &Arc<ServiceContext>,
+    tool: &ToolSpec,
+    arguments: Map<String, Value>,
+    caller: &Caller,
+) -> Result<CallToolResponse, CallError> {
+    let call = plan::check(tool, arguments)?;
+    let usual = match tool.synchronous {
+        true => ExecutionMode::Sync,
+        false => ExecutionMode::Async,
+    };
+    let mode = context.style.mode(call.mode(), usual);
+    match &tool.action {
+        Action::Run(_) => {
+            let plan = plan::declared(context, tool, call).await?;
+            follow(context, plan, mode, caller).await
+        }
+        Action::Sequence(steps) => {
+            let job = sequence_plan::plan(context, tool, steps, &call).await?;
+            follow(context, job, mode, caller).await
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The handler of one client: the SDK's trait, and nothing else.
+
+#![expect(
+    deprecated,
+    reason = "clients of 2025-11-25 and earlier want messages with levels"
+)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ahma_transport::SessionHandle;
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, LoggingLevel,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer};
+
+use super::caller::Caller;
+use super::capabilities::{no_method, server_config, unknown_request};
+use super::context::ServiceContext;
+use super::list_changes::ListChanges;
+use super::revision::is_stateless;
+use super::scope_binding::{ScopeBinding, ScopeFactory};
+use super::{caller, dispatch, respond, tasks};
+use crate::registry::ToolSnapshot;
+
+/// The handler of one client.
+#[derive(Clone)]
+pub struct AhmaService {
+    /// What it lists from, and runs in where nothing else is said.
+    context: Arc<ServiceContext>,
+    /// The scope its calls run in.
+    binding: ScopeBinding,
+    /// Whether the client wants messages about ordinary events.
+    wants_messages: Arc<AtomicBool>,
+    /// Whether somebody sees to it that the client hears of changes of the list.
+    list_changed_subscribed: Arc<AtomicBool>,
+    /// The declared tools that the client has listed last, or could have seen first.
+    listed: Arc<Mutex<Arc<ToolSnapshot>>>,
+}
+
+impl AhmaService {
+    /// Serves from a scope that others use too.
+    pub(crate) fn new(context: Arc<ServiceContext>) -> Self {
+        Self::bound(context, ScopeBinding::Shared)
+    }
+
+    /// Serves a session that gets a scope of its own.
+    pub(crate) fn per_session(
+        shared: Arc<ServiceContext>,
+        session: &SessionHandle,
+        factory: Arc<dyn ScopeFactory>,
+    ) -> Self {
+        Self::bound(shared, ScopeBinding::per_session(session, factory))
+    }
+
+    /// Serves a request that may run nothing.
+    pub(crate) fn without_scope(shared: Arc<ServiceContext>) -> Self {
+        Self::bound(shared, ScopeBinding::None)
+    }
+
+    fn bound(context: Arc<ServiceContext>, binding: ScopeBinding) -> Self {
+        AhmaService {
+            binding,
+            listed: Arc::new(Mutex::new(context.registry.current())),
+            wants_messages: Arc::new(AtomicBool::new(true)),
+            list_changed_subscribed: Arc::default(),
+            context,
+        }
+    }
+
+    /// Where a task may be. Sessions have none: tasks are of 2026-07-28.
+    fn tasks_of(&self, id: &str) -> Result<&ServiceContext, ErrorData> {
+        match self.binding {
+            ScopeBinding::Shared => Ok(&self.context),
+            ScopeBinding::PerSession(_) | ScopeBinding::None => Err(tasks::unknown(id)),
+        }
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Arc<ToolSnapshot>> {
+        // A pointer is whole after any panic.
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn list_changes(&self) -> ListChanges {
+        ListChanges::since(&self.listed(), &self.context.registry)
+    }
+
+    fn instructions(&self) -> String {
+        let scope = match self.binding {
+            ScopeBinding::Shared => self.context.hosts.policy().scope.display().to_string(),
+            ScopeBinding::PerSession(_) | ScopeBinding::None => {
+                "the client's first root".to_owned()
+            }
+        };
+        let confinement = if self.context.commands.unconfined {
+            "The sandbox is switched off by the operator.".to_owned()
+        } else {
+            format!(
+                "Commands are confined by the kernel: they can write below {scope} and to their temporary directory."
+            )
+        };
+        if self.context.style.always_sync {
+            return format!(
+                "{confinement} A call that runs a command answers with its result. `read_output` reads output that \
+                 was too long to show."
+            );
+        }
+        format!(
+            "{confinement} A call that runs a command answers at once with an operation id, and the command goes on in \
+             the background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \
+             `read_output` reads output that was too long to show. With `execution_mode` `sync` a call answers \
+             with the result itself."
+        )
+    }
+}
+
+/// Tasks are offered to clients of 2026-07-28; the SDK looks at capabilities only.
+fn only_stateless(
+    context: &RequestContext<RoleServer>,
+    method: &'static str,
+) -> Result<(), ErrorData> {
+    match is_stateless(context) {
+        true => Ok(()),
+        false => Err(no_method(method)),
+    }
+}
+
+impl ServerHandler for AhmaService {
+    fn get_info(&self) -> ServerConfig {
+        server_config(self.instructions())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // A client that says it twice is notified once of each change.
+        if self.list_changed_subscribed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.binding.ask_for_roots(&context.peer);
+        let mut list = self.list_changes();
+        let session = context.extensions.get::<SessionHandle>().cloned();
+        tokio::spawn(async move {
+            // Until its session ends: a change that would show that nobody listens may never come.
+            let closed = caller::closed(session.as_ref());
+            tokio::pin!(closed);
+            loop {
+                let has_changed = tokio::select! {
+                    has_changed = list.next() => has_changed,
+                    () = &mut closed => false,
+                };
+                if !has_changed || context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Messages exist up to 2025-11-25 only, tasks from 2026-07-28 on.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut answer = self.negotiate_initialize(&request)?;
+        // What was agreed on counts, not what was asked for.
+        let mut agreed = request;
+        agreed.protocol_version = answer.protocol_version.clone();
+        context.peer.set_peer_info(agreed);
+        answer.capabilities.logging = Some(JsonObject::new());
+        answer.capabilities.extensions = None;
+        Ok(answer)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(no_method("logging/setLevel"));
+        }
+        let wants = matches!(request.level, LoggingLevel::Debug | LoggingLevel::Info);
+        self.wants_messages.store(wants, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        // The SDK leaves in it what the capabilities promise.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut list = self.list_changes();
+        let wants_tools = subscription.accepted().tools_list_changed == Some(true);
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                has_changed = list.next(), if wants_tools => {
+                    let sent = subscription.sink().notify_tool_list_changed().await;
+                    if !has_changed || sent.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    // There are no prompts and no resources; asking for one is a mistake with a name.
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let why = format!("there is no prompt `{}`", respond::cut(&request.name));
+        Err(ErrorData::invalid_params(why, None))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let why = format!("there is no resource `{}`", respond::cut(&request.uri));
+        let uri = serde_json::json!({ "uri": request.uri });
+        Err(ErrorData::resource_not_found(why, Some(uri)))
+    }
+
+    /// Requests that the SDK does not know, or cannot read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unknown_request(&request.method, is_stateless(&context)))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = self.context.registry.current();
+        tools.find(name).map(|entry| entry.definition.clone())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.context.registry.current();
+        let listed = tools.listed().to_vec();
+        *self.listed() = tools;
+        self.context.registry.note_listed();
+        Ok(ListToolsResult::with_all_items(listed))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let caller = Caller::of(&context, &self.wants_messages);
+        match self.binding.context(&self.context, &context).await {
+            Ok(scope) => dispatch::call(&scope, &request.name, arguments, &caller).await,
+            Err(error) => Ok(respond::refused(&error).into()),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        only_stateless(&context, "tasks/get")?;
+        tasks::get(self.tasks_of(&request.task_id)?, &request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        only_stateless(&context, "tasks/update")?;
+        tasks::update(self.tasks_of(&request.task_id)?, &request.task_id)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        only_stateless(&context, "tasks/cancel")?;
+        tasks::cancel(self.tasks_of(&request.task_id)?, &request.task_id)
+    }
+}

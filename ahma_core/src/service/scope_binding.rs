@@ -1,0 +1,184 @@
+//! Which scope the calls of a client run in: one that it shares, one that its session has to itself, or none.
+//!
+//! A session with a scope of its own gets it from the first roots that its client names when it is asked. That is
+//! decided once and for good, whatever it is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_transport::SessionHandle;
+use futures_util::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::service::{Peer, RequestContext, ServiceError};
+use tokio::sync::{Mutex, watch};
+use tokio::time::timeout;
+
+use super::call_error::CallError;
+use super::caller;
+use super::context::ServiceContext;
+use super::respond::cut;
+
+/// How long a call waits for the client to name its roots.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(10);
+
+const NO_ROOTS: &str = "this server gives every session a scope of its own and asks the client for it, but this client \
+                        does not declare the capability `roots`, so nothing can run. Use a client that does, or a \
+                        workspace that the operator has declared (/mcp/w/NAME)";
+const UNANSWERED: &str = "this server gives every session a scope of its own, but the client has not answered `roots/list` \
+                          within 10 seconds, so nothing can run yet. The request is on its event stream (GET), and on \
+                          the stream of a call that accepts text/event-stream";
+const NO_SESSION: &str = "this server gives every session a scope of its own, and this request has no session, so nothing \
+                          can run. Start a session with `initialize`, or use a workspace that the operator has \
+                          declared (/mcp/w/NAME)";
+
+/// Opens scopes for sessions.
+pub(crate) trait ScopeFactory: Send + Sync {
+    /// Opens the scope that the first of these roots names, until the session ends.
+    fn open(
+        &self,
+        roots: Vec<String>,
+        session: SessionHandle,
+    ) -> BoxFuture<'static, Result<Arc<ServiceContext>, CallError>>;
+}
+
+/// Where the calls of a client run.
+#[derive(Clone)]
+pub(super) enum ScopeBinding {
+    /// In the scope that all share.
+    Shared,
+    /// In one of its own.
+    PerSession(Arc<SessionScope>),
+    /// It belongs to no session, where each has its own.
+    None,
+}
+
+/// The scope of a session.
+pub(super) struct SessionScope {
+    session: SessionHandle,
+    factory: Arc<dyn ScopeFactory>,
+    /// The first answer counts; others wait until it is clear what came of it, and are dropped.
+    deciding: Mutex<()>,
+    decided: watch::Sender<Option<Decided>>,
+}
+
+type Decided = Result<Arc<ServiceContext>, CallError>;
+
+impl ScopeBinding {
+    pub(super) fn per_session(session: &SessionHandle, factory: Arc<dyn ScopeFactory>) -> Self {
+        ScopeBinding::PerSession(Arc::new(SessionScope {
+            session: session.clone(),
+            factory,
+            deciding: Mutex::default(),
+            decided: watch::Sender::new(None),
+        }))
+    }
+
+    /// Asks a client that is ready for its roots, without waiting.
+    pub(super) fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
+        if let ScopeBinding::PerSession(own) = self
+            && has_roots(peer)
+        {
+            let (own, peer) = (Arc::clone(own), peer.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = own.ask(&peer) => {}
+                    () = caller::closed(Some(&own.session)) => {}
+                }
+            });
+        }
+    }
+
+    /// The scope that a call runs in.
+    pub(super) async fn context(
+        &self,
+        shared: &Arc<ServiceContext>,
+        request: &RequestContext<RoleServer>,
+    ) -> Decided {
+        match self {
+            ScopeBinding::Shared => Ok(Arc::clone(shared)),
+            ScopeBinding::PerSession(own) => tokio::select! {
+                decided = own.context(&request.peer) => decided,
+                () = request.ct.cancelled() => Err(CallError::cancelled()),
+            },
+            ScopeBinding::None => Err(CallError::new(NO_SESSION)),
+        }
+    }
+}
+
+impl SessionScope {
+    async fn context(self: &Arc<Self>, peer: &Peer<RoleServer>) -> Decided {
+        if let Some(decided) = self.decided.borrow().clone() {
+            return decided;
+        }
+        if !has_roots(peer) {
+            return Err(CallError::new(NO_ROOTS));
+        }
+        let mut changes = self.decided.subscribe();
+        let decided = async {
+            let decided = changes.wait_for(Option::is_some).await;
+            decided.ok().and_then(|it| it.clone())
+        };
+        // A client without an event stream of its own gets the request on the stream of its call.
+        let asking = async {
+            self.ask(peer).await;
+            std::future::pending().await
+        };
+        let waited = timeout(ROOTS_TIMEOUT, async {
+            tokio::select! {
+                decided = decided => decided,
+                never = asking => never,
+            }
+        });
+        let nothing = || Err(CallError::new(UNANSWERED));
+        waited.await.ok().flatten().unwrap_or_else(nothing)
+    }
+
+    async fn ask(self: &Arc<Self>, peer: &Peer<RoleServer>) {
+        #[expect(deprecated, reason = "clients of 2025-11-25 and earlier name roots")]
+        let answer = peer.list_roots().await;
+        let roots = match answer {
+            Ok(answer) => Ok(uris(answer)),
+            Err(ServiceError::McpError(error)) => {
+                let why = cut(&error.message);
+                Err(CallError::new(format!(
+                    "the client could not list its roots: {why:?}"
+                )))
+            }
+            Err(ServiceError::UnexpectedResponse) => Err(CallError::new(
+                "the answer of the client to `roots/list` is not a list of roots",
+            )),
+            // Nobody is there to answer.
+            Err(_) => return,
+        };
+        // In a task of its own: it runs to its end even when the call that waits for it is dropped.
+        let own = Arc::clone(self);
+        let deciding = tokio::spawn(async move { own.decide(roots).await });
+        let _ = deciding.await;
+    }
+
+    async fn decide(&self, roots: Result<Vec<String>, CallError>) {
+        let _one = self.deciding.lock().await;
+        if self.decided.borrow().is_some() {
+            return;
+        }
+        self.session.lock_roots();
+        let decided = match roots {
+            Ok(roots) => self.factory.open(roots, self.session.clone()).await,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = &decided {
+            tracing::warn!(session = self.session.id(), "no scope: {why}");
+        }
+        self.decided.send_replace(Some(decided));
+    }
+}
+
+#[expect(deprecated, reason = "clients of 2025-11-25 and earlier name roots")]
+fn uris(answer: rmcp::model::ListRootsResult) -> Vec<String> {
+    answer.roots.into_iter().map(|root| root.uri).collect()
+}
+
+fn has_roots(peer: &Peer<RoleServer>) -> bool {
+    let client = peer.peer_info();
+    client.is_some_and(|client| client.capabilities.roots.is_some())
+}

@@ -1,0 +1,166 @@
+//! `await`: waits for operations to end and returns their results.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use super::built_in::{AnswerTool, Request};
+use crate::operation::{OperationFilter, OperationHandle, OperationStore};
+use crate::service::call_error::CallError;
+use crate::service::respond;
+
+/// How long it waits at most.
+const MAX_SECONDS: u32 = 3600;
+/// Outputs of several operations are shown until they are so long together.
+const MAX_ANSWER_LEN: usize = 192 * 1024;
+
+/// The tool.
+pub(super) struct Await;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// One id, or several.
+    operation_id: Option<OneOrMany>,
+    /// Wait for operations of tools whose names begin with one of these.
+    #[serde(default)]
+    tools: Vec<String>,
+    /// How long to wait.
+    #[serde(default = "default_seconds")]
+    #[schemars(range(min = 0, max = MAX_SECONDS))]
+    timeout_seconds: u32,
+}
+
+/// Below the 60 s at which common clients give up.
+fn default_seconds() -> u32 {
+    45
+}
+
+/// One id, or several.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let wrong =
+            |what: &str, found: &Value| D::Error::custom(format!("expected {what}, found {found}"));
+        match Value::deserialize(deserializer)? {
+            Value::String(id) => Ok(OneOrMany::One(id)),
+            Value::Array(ids) => {
+                let ids = ids.into_iter().map(|id| match id {
+                    Value::String(id) => Ok(id),
+                    other => Err(wrong("an operation id", &other)),
+                });
+                ids.collect::<Result<_, _>>().map(OneOrMany::Many)
+            }
+            other => Err(wrong("an operation id or an array of them", &other)),
+        }
+    }
+}
+
+impl AnswerTool for Await {
+    const NAME: &'static str = "await";
+    const TITLE: &'static str = "Wait for operations";
+    const DESCRIPTION: &'static str = "Waits for operations to end and returns their results. Ends by itself after \
+        timeout_seconds; the operations go on.";
+    type Args = Args;
+
+    /// Never waits for the operation on whose behalf it waits.
+    async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
+        if args.timeout_seconds > MAX_SECONDS {
+            return Err(CallError::new(format!(
+                "timeout_seconds: at most {MAX_SECONDS}"
+            )));
+        }
+        let Request {
+            context, caller, ..
+        } = request;
+        let store = context.operations();
+        let (operations, unknown) = match &args.operation_id {
+            Some(OneOrMany::One(id)) => find(store, std::slice::from_ref(id)),
+            Some(OneOrMany::Many(ids)) => find(store, ids),
+            None => {
+                let mut unfinished = store.query(&OperationFilter {
+                    tools: args.tools,
+                    ..OperationFilter::unfinished()
+                });
+                unfinished.retain(|operation| request.on_behalf != Some(operation.id()));
+                (unfinished, Vec::new())
+            }
+        };
+        let deadline = Instant::now() + Duration::from_secs(args.timeout_seconds.into());
+        let all_ended = async {
+            for operation in &operations {
+                operation.ended().await;
+            }
+        };
+        // What has not ended by then goes on.
+        let waiting = timeout_at(deadline, all_ended);
+        let _ = caller.notified_while(&operations, waiting).await;
+        if let ([operation], true, Some(OneOrMany::One(_))) = (
+            operations.as_slice(),
+            unknown.is_empty(),
+            &args.operation_id,
+        ) && operation.state().is_final()
+        {
+            let result = respond::finished(operation, context);
+            return Ok(respond::with_records(result, &[operation.record()]));
+        }
+        let mut parts = parts(&operations, request);
+        parts.extend(unknown.iter().map(|id| respond::unknown_operation(id)));
+        if parts.is_empty() {
+            parts.push("there is no operation to wait for".to_owned());
+        }
+        let message = parts.join("\n\n");
+        let result = match unknown.is_empty() {
+            true => respond::text(message),
+            false => respond::error(message),
+        };
+        let records: Vec<_> = operations.iter().map(|it| it.record()).collect();
+        Ok(respond::with_records(result, &records))
+    }
+}
+
+/// What is said of each operation.
+fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Vec<String> {
+    let mut length = 0;
+    let said = operations.iter().map(|operation| {
+        let state = operation.state();
+        if !state.is_final() {
+            return format!("{} still {}", operation.id(), state.name());
+        }
+        if length > MAX_ANSWER_LEN {
+            let line = respond::summary(&operation.record());
+            return format!("{line} (not shown here; `await` it alone)");
+        }
+        let text = respond::finished_text(operation, request.context);
+        length += text.len();
+        text
+    });
+    said.collect()
+}
+
+/// The operations of these ids, each once, and the ids that name none.
+fn find(store: &OperationStore, ids: &[String]) -> (Vec<Arc<OperationHandle>>, Vec<String>) {
+    let mut found = Vec::new();
+    let mut unknown = Vec::new();
+    let mut seen = HashSet::new();
+    for id in ids.iter().filter(|id| seen.insert(id.as_str())) {
+        match store.get(id) {
+            Some(operation) => found.push(operation),
+            None => unknown.push(id.clone()),
+        }
+    }
+    (found, unknown)
+}

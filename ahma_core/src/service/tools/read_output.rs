@@ -1,0 +1,112 @@
+//! `read_output`: reads a part of an operation's full output.
+
+use std::io;
+use std::time::Duration;
+
+use regex::RegexBuilder;
+use rmcp::model::CallToolResult;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::built_in::{AnswerTool, Request};
+use crate::output::{Output, PageRequest};
+use crate::service::call_error::CallError;
+use crate::service::respond;
+
+/// A pattern that is larger when it is compiled would search too slowly.
+const MAX_PATTERN_BYTES: usize = 1 << 18;
+/// How long a search may take.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
+const DEFAULT_PAGE: usize = 32 * 1024;
+
+/// The tool.
+pub(super) struct ReadOutput;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// Which one.
+    operation_id: String,
+    /// First byte. Default: 0.
+    #[schemars(range(min = 0))]
+    offset: Option<u64>,
+    /// At most this many bytes.
+    #[schemars(range(min = 1))]
+    length: Option<usize>,
+    /// The last bytes instead.
+    #[schemars(range(min = 1))]
+    tail: Option<usize>,
+    /// Regular expression: the lines that match instead.
+    pattern: Option<String>,
+}
+
+impl AnswerTool for ReadOutput {
+    const NAME: &'static str = "read_output";
+    const TITLE: &'static str = "Read output";
+    const DESCRIPTION: &'static str = "Reads a part of an operation's full output: from an offset, the end, or the lines \
+        that match a pattern.";
+    type Args = Args;
+
+    async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
+        let id = &args.operation_id;
+        let operation = request.context.operations().get(id);
+        let operation = operation.ok_or_else(|| respond::no_operation(id))?;
+        let text = match &args.pattern {
+            Some(pattern) => search(operation.output(), pattern).await?,
+            None => page(operation.output(), &args).await?,
+        };
+        Ok(respond::text(text))
+    }
+}
+
+async fn search(output: &Output, pattern: &str) -> Result<String, CallError> {
+    let pattern = RegexBuilder::new(pattern)
+        .size_limit(MAX_PATTERN_BYTES)
+        .build()
+        .map_err(|error| {
+            CallError::new(format!("the pattern is not a regular expression: {error}"))
+        })?;
+    let totals = output.totals();
+    let searching = timeout(SEARCH_TIMEOUT, output.search(&pattern));
+    let found = searching.await.map_err(|_| {
+        let seconds = SEARCH_TIMEOUT.as_secs();
+        CallError::new(format!("the search took more than {seconds} s"))
+            .with_hint("use a simpler pattern, or read pages")
+    })?;
+    let (hits, count) = found.map_err(|error| unreadable(&error))?;
+    let mut lines: Vec<String> = hits
+        .iter()
+        .map(|hit| format!("line {}, offset {}: {}", hit.line, hit.offset, hit.text))
+        .collect();
+    let (total, shown) = (totals.lines, hits.len());
+    lines.push(format!(
+        "[{count} of {total} lines match, {shown} are shown]"
+    ));
+    Ok(lines.join("\n"))
+}
+
+async fn page(output: &Output, args: &Args) -> Result<String, CallError> {
+    let request = match args.tail {
+        Some(length) => PageRequest::Tail { length },
+        None => PageRequest::From {
+            offset: args.offset.unwrap_or(0),
+            length: args.length.unwrap_or(DEFAULT_PAGE),
+        },
+    };
+    let totals = output.totals();
+    let page = output.page(request).await;
+    let page = page.map_err(|error| unreadable(&error))?;
+    let lost = match page.lost_before {
+        true => "; what comes before was not kept",
+        false => "",
+    };
+    Ok(format!(
+        "{}\n[bytes {} to {} of {} in {} lines{lost}]",
+        page.text, page.offset, page.end, totals.bytes, totals.lines
+    ))
+}
+
+fn unreadable(error: &io::Error) -> CallError {
+    CallError::new(format!("the output cannot be read: {error}"))
+}

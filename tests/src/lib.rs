@@ -12,6 +12,7 @@
 pub mod http;
 pub mod http_process;
 pub mod mcp;
+pub mod module_graph;
 pub mod traceability;
 #[cfg(target_os = "linux")]
 pub mod weaken;
@@ -19,8 +20,13 @@ pub mod weaken;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+/// What a test waits for at most.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The top directory of the repository.
 pub fn repository() -> PathBuf {
@@ -88,17 +94,59 @@ pub fn stem(path: &Path) -> String {
 
 /// Every process below one, as far as they are there.
 pub fn processes_below(pid: u32) -> Vec<u32> {
-    let mut found = Vec::new();
-    let threads = fs::read_dir(format!("/proc/{pid}/task"));
-    for thread in threads.into_iter().flatten().flatten() {
-        let children = fs::read_to_string(thread.path().join("children"));
-        for child in children.unwrap_or_default().split_whitespace() {
-            let child = child.parse().expect("a process id");
-            found.push(child);
-            found.extend(processes_below(child));
-        }
+    let mut found = children(pid);
+    for child in found.clone() {
+        found.extend(processes_below(child));
     }
     found
+}
+
+/// Waits until something is so, and fails when that takes too long.
+pub fn until(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + TIMEOUT;
+    while !done() {
+        assert!(Instant::now() < end, "it did not happen within {TIMEOUT:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits for something that must happen soon.
+pub async fn patiently<T>(work: impl Future<Output = T>) -> T {
+    let waited = tokio::time::timeout(TIMEOUT, work).await;
+    waited.unwrap_or_else(|_| panic!("nothing happened for {TIMEOUT:?}"))
+}
+
+/// Waits until something is so, without blocking the runtime.
+pub async fn until_async(mut done: impl FnMut() -> bool) {
+    patiently(async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// The processes that a process has started and not collected.
+pub fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let lists = threads.filter_map(|it| fs::read_to_string(it.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    let pids = lists.iter().flat_map(|list| list.split_whitespace());
+    pids.map(|pid| pid.parse().expect("a process id")).collect()
+}
+
+/// A number of seconds for `sleep` that no other process of the machine sleeps for: by it, processes of one test are
+/// found among all others.
+pub fn unique_mark() -> String {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let number = LAST.fetch_add(1, Ordering::Relaxed);
+    format!("9{:07}.{number:04}5", std::process::id())
+}
+
+/// How many processes hold the mark.
+pub fn marked(mark: &str) -> usize {
+    processes_marked(mark).len()
 }
 
 /// Processes of the machine whose command lines hold the mark, each with its id.

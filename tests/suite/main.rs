@@ -8,6 +8,7 @@
 )]
 
 mod documents;
+mod module_graph;
 mod requirements;
 mod shipped_flags;
 mod shipped_tools;

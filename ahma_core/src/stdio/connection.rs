@@ -14,7 +14,7 @@ use super::transport::LineTransport;
 /// One client, served until it goes away.
 ///
 /// ```no_run
-/// use ahma_core::stdio::{StdioConnection, Streams};
+/// use ahma_core::{StdioConnection, Streams};
 ///
 /// async fn serve(handler: impl rmcp::ServerHandler, socket: tokio::net::UnixStream) {
 ///     let (input, output) = socket.into_split();

@@ -8,7 +8,7 @@ use ahma_core::config::Restrictions;
 use ahma_core::internal::{CommandKind, CommandPlan, Executor, HostPool, SpoolPlace, TamperWatch};
 use ahma_core::{OperationHandle, OperationStore, Retention};
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy};
-use ahma_tests::processes_marked;
+use ahma_tests::patiently;
 use tempfile::TempDir;
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
@@ -69,12 +69,6 @@ impl Bench {
     }
 }
 
-pub(crate) async fn patiently<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), work)
-        .await
-        .unwrap()
-}
-
 pub(crate) fn text(operation: &OperationHandle) -> String {
     operation
         .output()
@@ -91,8 +85,4 @@ pub(crate) async fn until_exists(bench: &Bench, name: &str) {
         }
     })
     .await;
-}
-
-pub(crate) fn marked(mark: &str) -> usize {
-    processes_marked(mark).len()
 }

@@ -1,15 +1,12 @@
 //! An operation can be cancelled at any moment, any number of times, and always ends once.
 
+use ahma_tests::{marked, patiently, unique_mark};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::{OperationHandle, OperationState};
 
-use crate::bench::{Bench, marked, patiently, text, until_exists};
-
-fn mark(number: u32) -> String {
-    format!("8{number}{:06}.75", std::process::id())
-}
+use crate::bench::{Bench, text, until_exists};
 
 /// Ends for good: nothing that comes later changes it.
 async fn ended_as(operation: &Arc<OperationHandle>) -> OperationState {
@@ -38,7 +35,7 @@ async fn before_it_runs_it_never_runs() {
 #[tokio::test]
 async fn at_every_moment_of_its_start_and_end_it_ends_once() {
     let bench = Bench::new(4);
-    let mark = mark(1);
+    let mark = unique_mark();
     let mut states = Vec::new();
     for round in 0..150_u64 {
         let script = format!("(setsid sleep {mark} >/dev/null 2>&1 &); echo done");
@@ -77,7 +74,7 @@ async fn while_its_output_floods_it_ends() {
 #[tokio::test]
 async fn many_at_once_all_end() {
     let bench = Bench::new(16);
-    let mark = mark(2);
+    let mark = unique_mark();
     let all: Vec<_> = (0..60)
         .map(|_| bench.start(&format!("sleep {mark} & sleep {mark}"), 60.0))
         .collect();

@@ -19,6 +19,8 @@ mod command_lines;
 #[cfg(feature = "cli")]
 mod descriptions;
 #[cfg(feature = "cli")]
+mod embedded;
+#[cfg(feature = "cli")]
 mod http_server;
 mod inheritance;
 mod input_schemas;

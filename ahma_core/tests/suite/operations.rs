@@ -1,5 +1,6 @@
 //! Commands from the queue to the end of their last process, in the real sandbox.
 
+use ahma_tests::{marked, patiently};
 use std::fs;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use ahma_core::internal::PageRequest;
 use ahma_core::internal::command_line::Arg;
 use ahma_sandbox::Input;
 
-use crate::bench::{Bench, marked, patiently, text, until_exists};
+use crate::bench::{Bench, text, until_exists};
 
 /// Proves: S2.
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! What a tool file gives up is taken from its commands, in the real sandbox.
 
+use ahma_tests::patiently;
 use std::fs;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use ahma_core::{OperationHandle, OperationState};
 use ahma_sandbox::Input;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, patiently, text};
+use crate::bench::{Bench, text};
 use crate::tools_of;
 
 /// What a tool file says, as the loader understands it.

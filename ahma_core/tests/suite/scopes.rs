@@ -1,11 +1,12 @@
 //! The directory commands work in may go, come back or be replaced while the server runs.
 
+use ahma_tests::patiently;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use ahma_core::OperationState;
 
-use crate::bench::{Bench, patiently, text, until_exists};
+use crate::bench::{Bench, text, until_exists};
 
 /// Proves: S32.
 #[tokio::test]

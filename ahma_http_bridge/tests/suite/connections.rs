@@ -1,12 +1,13 @@
 //! Connections: bounded in number, and in how long they may say nothing.
 
+use ahma_tests::until;
 use std::time::Duration;
 
 use ahma_http_bridge::Limits;
 use ahma_tests::http::{Connection, Request};
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 #[test]
 fn one_connection_serves_many_requests() {

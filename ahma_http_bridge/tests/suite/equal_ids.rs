@@ -1,11 +1,12 @@
 //! Requests that are called the same get each their own answer.
 
+use ahma_tests::until;
 use std::thread;
 
 use ahma_tests::http::Client;
 use serde_json::{Value, json};
 
-use super::{Served, until};
+use super::Served;
 
 fn hold(client: &Client, id: &Value, name: &str) -> thread::JoinHandle<Value> {
     let params = json!({ "name": "hold", "arguments": { "name": name } });

@@ -17,7 +17,6 @@ mod vanishing;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ahma_contract::Token;
 use ahma_http_bridge::{BridgeConfig, HttpServer, Limits, bind};
@@ -94,13 +93,5 @@ impl Served {
     /// Both kinds of clients.
     fn clients(&self) -> [Client; 2] {
         [self.connect(), self.stateless()]
-    }
-}
-
-fn until(mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !done() {
-        assert!(Instant::now() < end, "it did not happen");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }

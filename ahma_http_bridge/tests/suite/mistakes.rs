@@ -1,11 +1,12 @@
 //! A handler that panics.
 
+use ahma_tests::until;
 use std::thread;
 
 use ahma_tests::http::Client;
 use serde_json::{Value, json};
 
-use super::{Served, until};
+use super::Served;
 
 fn ask(client: &Client, accept: &str, method: &str, params: &Value) -> Value {
     let request = client.message(&json!(5), method, params);

@@ -1,5 +1,6 @@
 //! Every refusal has its status, and JSON with a sentence that says what to do.
 
+use ahma_tests::until;
 use std::time::Duration;
 
 use ahma_contract::Token;
@@ -405,7 +406,7 @@ fn more_requests_in_work_than_a_session_may_have_are_429() {
     let held = client.calling("hold", &json!({ "name": "a" }));
     let address = served.address;
     let holding = std::thread::spawn(move || held.send(address));
-    super::until(|| served.seen.has("began a"));
+    until(|| served.seen.has("began a"));
     let second = client.calling("echo", &json!({ "text": "hi" }));
     refused(&second.send(address), 429, "in progress");
     let other = served.connect().call("echo", &json!({ "text": "hi" }));

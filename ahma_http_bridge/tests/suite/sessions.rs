@@ -1,5 +1,6 @@
 //! Sessions: how they end, and what keeps them.
 
+use ahma_tests::until;
 use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use ahma_http_bridge::Limits;
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 fn short_lived() -> Served {
     Served::limited(Limits {

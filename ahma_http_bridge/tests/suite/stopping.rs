@@ -1,12 +1,13 @@
 //! How a server stops: nothing new is taken, and what is in work is answered.
 
+use ahma_tests::until;
 use std::thread;
 use std::time::Duration;
 
 use ahma_tests::http::{Connection, Request, initialize};
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 /// Proves: D6.
 #[test]

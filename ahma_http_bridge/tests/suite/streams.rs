@@ -1,6 +1,7 @@
 //! What a session is told beside its answers.
 
 use ahma_tests::http::Client;
+use ahma_tests::until;
 use serde_json::{Value, json};
 
 use super::Served;
@@ -35,7 +36,7 @@ fn of_two_streams_the_newer_is_told_and_the_older_stays_open() {
     assert_eq!(numbers(&mut newer, 1), [json!(0)]);
     // The server notices when it next has something to say.
     drop(newer);
-    super::until(|| {
+    until(|| {
         client.call("news", &json!({ "count": 1 }));
         older.is_ready()
     });

@@ -1,12 +1,13 @@
 //! Clients that go without a word.
 
+use ahma_tests::until;
 use std::time::Duration;
 
 use ahma_http_bridge::Limits;
 use ahma_tests::http::{Client, Connection};
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 /// Sends a request and goes before the answer.
 fn send_and_go(served: &Served, client: &Client, name: &str) {

@@ -8,6 +8,8 @@ use ahma_sandbox::{Network, PrewarmSpec, PrivateDir, Sandbox, SandboxHost};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
+use ahma_tests::until_async;
+
 use crate::support::{Bench, children, exists, host_program, patiently, unique_mark};
 
 /// Starts hosts from a program of its own, by whose name its processes are known, zombies included.
@@ -57,7 +59,7 @@ impl Named {
     }
 
     async fn until(&self, count: usize) {
-        until(|| self.processes().len() == count).await;
+        until_async(|| self.processes().len() == count).await;
     }
 
     async fn host(&self, bench: &Bench) -> SandboxHost {
@@ -67,15 +69,6 @@ impl Named {
 
 fn process(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}"))
-}
-
-async fn until(mut done: impl FnMut() -> bool) {
-    patiently(async {
-        while !done() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
 }
 
 async fn code(host: &SandboxHost, bench: &Bench, script: &str) -> Option<i32> {
@@ -190,7 +183,7 @@ async fn a_standby_host_that_hangs_costs_nobody_a_host_and_does_not_stay() {
     named.until(1).await;
     let standby = named.processes()[0];
     // The process that would become the host, and the one around it.
-    until(|| !children(standby).is_empty()).await;
+    until_async(|| !children(standby).is_empty()).await;
     let inner = children(standby)[0];
     let stopped = bench.unconfined(&format!("kill -STOP {standby} {inner}"));
     assert!(stopped.status.success());
@@ -199,7 +192,7 @@ async fn a_standby_host_that_hangs_costs_nobody_a_host_and_does_not_stay() {
     assert_eq!(code(&host, &bench, "true").await, Some(0));
     named.until(1).await;
     assert_eq!(named.processes(), [host.pid()]);
-    until(|| !exists(&process(inner))).await;
+    until_async(|| !exists(&process(inner))).await;
     // So does one that is given up before it was needed.
     named.prestart();
     named.until(2).await;
@@ -217,10 +210,10 @@ async fn a_standby_host_does_not_wait_for_long() {
     named.prestart();
     named.until(1).await;
     let standby = named.processes()[0];
-    until(|| !children(standby).is_empty()).await;
+    until_async(|| !children(standby).is_empty()).await;
     let inner = children(standby)[0];
     named.until(0).await;
-    until(|| !exists(&process(inner))).await;
+    until_async(|| !exists(&process(inner))).await;
 }
 
 /// Proves: S49.
@@ -234,7 +227,7 @@ async fn a_standby_host_for_something_else_is_replaced() {
         network: Network::Off,
         private_dir: named.own.path().to_owned(),
     });
-    until(|| {
+    until_async(|| {
         let now = named.processes();
         now.len() == 1 && now != first
     })

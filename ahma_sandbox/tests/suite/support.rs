@@ -10,11 +10,9 @@ use ahma_sandbox::{
     CommandRequest, Exit, Input, Layer, Network, NoExit, PrivateDir, RunningCommand, Sandbox,
     SandboxHost, SandboxPolicy, SpawnError, command_environment,
 };
+pub(crate) use ahma_tests::{children, patiently, unique_mark};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
-
-/// No test waits longer than this for anything.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program that hosts are started from: an example, built with the tests.
 pub(crate) fn host_program() -> PathBuf {
@@ -186,12 +184,6 @@ pub(crate) async fn read_line(pipe: &mut tokio::net::unix::pipe::Receiver) -> St
     }
 }
 
-pub(crate) async fn patiently<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(TIMEOUT, work)
-        .await
-        .unwrap_or_else(|_| panic!("nothing happened for {TIMEOUT:?}"))
-}
-
 pub(crate) use ahma_tests::processes_marked;
 
 /// Waits, without a fixed time, until no process with the mark is left.
@@ -214,14 +206,6 @@ pub(crate) async fn until_marked(mark: &str, count: usize) {
     .await;
 }
 
-/// A number no other test uses as a mark.
-pub(crate) fn unique_mark() -> String {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("{}{:05}", 7_000_000 + next, std::process::id())
-}
-
 pub(crate) fn exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
@@ -232,19 +216,5 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
     let names = entries.into_iter().flatten().flatten();
     names
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
-}
-
-/// The processes it started and has not collected.
-pub(crate) fn children(pid: u32) -> Vec<u32> {
-    let of_thread = |tid| fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
-    let lists = threads(pid)
-        .into_iter()
-        .filter_map(|tid| of_thread(tid).ok());
-    lists
-        .flat_map(|list| {
-            let pids = list.split_whitespace().map(|pid| pid.parse().unwrap());
-            pids.collect::<Vec<u32>>()
-        })
         .collect()
 }

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::thread;
 
-use ahma_tests::Workspace;
 use ahma_tests::http::Client;
 use ahma_tests::mcp::McpProcess;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::json;
 
-use super::{AHMA_MCP, STATE, mark, marked, state, until};
+use super::{AHMA_MCP, STATE, state};
 
 /// A server, and how it is reached.
 struct Dual {
@@ -110,7 +110,7 @@ fn one_change_of_a_tool_file_reaches_both() {
 #[test]
 fn when_the_ide_goes_the_server_goes_and_takes_everything_along() {
     let mut dual = Dual::start(&[]);
-    let mark = mark(67);
+    let mark = unique_mark();
     let agent = dual.sub_agent();
     agent.start(&format!("sleep {mark}"));
     let mut stream = agent.stream();

@@ -1,10 +1,11 @@
 //! Many clients at once.
 
+use ahma_tests::until;
 use std::thread;
 
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 /// Proves: H16.
 #[test]

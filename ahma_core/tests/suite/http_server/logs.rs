@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use ahma_tests::Workspace;
 use ahma_tests::http::Request;
 use ahma_tests::http_process::HttpProcess;
+use ahma_tests::{Workspace, until};
 use serde_json::json;
 
-use super::{AHMA_MCP, Served, until};
+use super::{AHMA_MCP, Served};
 
 fn log(home: &Path) -> String {
     let entries = fs::read_dir(home.join("cache/ahma_mcp")).unwrap();

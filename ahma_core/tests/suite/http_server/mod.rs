@@ -14,10 +14,10 @@ use std::path::Path;
 
 use ahma_tests::http::Client;
 use ahma_tests::http_process::HttpProcess;
-use ahma_tests::{Workspace, processes_marked};
+use ahma_tests::{Workspace, until};
 use serde_json::Value;
 
-pub(super) use crate::stdio_server::{mark, memory_kb, until};
+pub(super) use crate::stdio_server::memory_kb;
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 const STATE: &str = ".ahma/.mcp_server_state.json";
@@ -61,8 +61,4 @@ impl Served {
 fn state(project: &Path) -> Value {
     let text = std::fs::read_to_string(project.join(STATE)).unwrap();
     serde_json::from_str(&text).unwrap()
-}
-
-fn marked(mark: &str) -> usize {
-    processes_marked(mark).len()
 }

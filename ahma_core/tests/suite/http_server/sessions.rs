@@ -1,17 +1,18 @@
 //! Sessions and what runs for them.
 
+use ahma_tests::{marked, unique_mark, until};
 use std::thread;
 
 use ahma_tests::http::Request;
 use serde_json::json;
 
-use super::{Served, mark, marked, until};
+use super::Served;
 
 /// Proves: H12, I5.
 #[test]
 fn the_end_of_a_session_ends_its_operations_at_once_and_no_others() {
     let served = Served::new();
-    let (ours, theirs) = (mark(61), mark(62));
+    let (ours, theirs) = (unique_mark(), unique_mark());
     let (client, other) = (served.connect(), served.connect());
     client.start(&format!("sleep {ours}"));
     other.start(&format!("sleep {theirs}"));
@@ -41,7 +42,7 @@ fn the_end_of_a_session_ends_its_operations_at_once_and_no_others() {
 #[test]
 fn a_client_without_a_session_that_goes_takes_its_command_along() {
     let served = Served::new();
-    let mark = mark(63);
+    let mark = unique_mark();
     let client = served.process.stateless();
     let script = json!({ "command": format!("sleep {mark}"), "execution_mode": "sync" });
     let mut connection = ahma_tests::http::Connection::to(client.address);
@@ -79,7 +80,7 @@ fn a_call_of_a_session_survives_its_connection_and_its_answer_can_be_fetched() {
 #[test]
 fn cancelling_a_call_stops_its_command() {
     let served = Served::new();
-    let mark = mark(64);
+    let mark = unique_mark();
     let client = served.connect();
     let params = json!({
         "name": "sandboxed_shell",

@@ -2,16 +2,16 @@
 
 use std::thread;
 
-use ahma_tests::processes_below;
+use ahma_tests::{marked, processes_below, unique_mark, until};
 use serde_json::json;
 
-use super::{STATE, Served, mark, marked, until};
+use super::{STATE, Served};
 
 /// Proves: D6.
 #[test]
 fn a_signal_under_load_answers_every_call_and_leaves_nothing() {
     let mut served = Served::with(&["--rate-limit", "0"]);
-    let mark = mark(65);
+    let mark = unique_mark();
     let clients: Vec<_> = (0..20).flat_map(|_| served.clients()).collect();
     let streams: Vec<_> = clients
         .iter()
@@ -73,7 +73,7 @@ fn an_interrupt_ends_it_the_same_way_and_a_second_one_at_once() {
 #[test]
 fn a_killed_server_leaves_no_process_and_a_file_that_the_next_one_replaces() {
     let mut served = Served::new();
-    let mark = mark(66);
+    let mark = unique_mark();
     served.connect().start(&format!("sleep {mark}"));
     until(|| marked(&mark) >= 1);
     served.process.signal("KILL");

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ahma_tests::Workspace;
 use ahma_tests::http::{Request, initialize};
 use ahma_tests::http_process::HttpProcess;
+use ahma_tests::{Workspace, until};
 
 use super::{AHMA_MCP, Served, state};
 
@@ -60,7 +60,7 @@ fn without_a_token_every_program_can_call_and_the_start_says_so() {
     let port = served.process.address.port();
     let taken = served.connect().sync(&calling(port, "/mcp", ""));
     assert!(taken.text.starts_with("HTTP/1.1 200 "), "{taken:?}");
-    super::until(|| {
+    until(|| {
         served
             .process
             .stderr()

@@ -1,9 +1,10 @@
 //! Two clients side by side, each trying to get at the other.
 
 use ahma_tests::http::Client;
+use ahma_tests::{marked, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{Isolated, mark, marked, until};
+use super::Isolated;
 
 /// What a call says of an operation that is not there.
 fn of_nothing(client: &Client, tool: &str) -> Value {
@@ -61,7 +62,7 @@ fn files_of_another_session_cannot_be_read_or_written() {
 fn operations_of_another_session_are_as_unknown_as_those_that_never_were() {
     let isolated = Isolated::new();
     let (one, two) = (isolated.session("one"), isolated.session("two"));
-    let mark = mark(71);
+    let mark = unique_mark();
     let id = one.start(&format!("echo precious; sleep {mark}"));
     until(|| marked(&mark) >= 1);
     for tool in ["await", "status", "cancel", "read_output"] {
@@ -109,7 +110,7 @@ fn nobody_is_told_of_what_another_session_did() {
 fn processes_of_another_session_cannot_be_seen_or_signalled() {
     let isolated = Isolated::new();
     let (one, two) = (isolated.session("one"), isolated.session("two"));
-    let mark = mark(72);
+    let mark = unique_mark();
     one.start(&format!("sleep {mark}"));
     until(|| marked(&mark) >= 1);
     let pids: Vec<String> = ahma_tests::processes_marked(&mark);

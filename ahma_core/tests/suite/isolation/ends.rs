@@ -1,21 +1,13 @@
 //! The end of a session is the end of everything it had.
 
+use ahma_tests::{children, marked, unique_mark, until};
 use std::path::Path;
 use std::thread;
 
 use ahma_tests::http::Client;
 use serde_json::{Value, json};
 
-use super::{Isolated, mark, marked, until};
-
-/// The processes that a process has started.
-fn children(pid: u32) -> Vec<u64> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let lists = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("children")));
-    let lists: Vec<String> = lists.map(Result::unwrap_or_default).collect();
-    let pids = lists.iter().flat_map(|list| list.split_whitespace());
-    pids.map(|pid| pid.parse().unwrap()).collect()
-}
+use super::Isolated;
 
 fn exists(path: &str) -> bool {
     Path::new(path).exists()
@@ -26,7 +18,7 @@ fn exists(path: &str) -> bool {
 fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
     let isolated = Isolated::new();
     let (client, other) = (isolated.session("a"), isolated.session("b"));
-    let mark = mark(73);
+    let mark = unique_mark();
     let home = client.sync("echo \"$HOME\"").text;
     let home = home.lines().next().unwrap().to_owned();
     let info = client.call("get_server_info", &json!({})).structured;
@@ -45,7 +37,8 @@ fn deleting_a_session_ends_its_sandbox_and_removes_its_private_directories() {
 fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
     let isolated = Isolated::new();
     let info_of = |client: &Client| client.call("get_server_info", &json!({})).structured;
-    let host_of = |info: &Value| info["sandbox"]["hosts"][0].as_u64().unwrap();
+    let host_of =
+        |info: &Value| u32::try_from(info["sandbox"]["hosts"][0].as_u64().unwrap()).unwrap();
     let last = isolated.session("a");
     let last_host = host_of(&info_of(&last));
     assert_eq!(last.delete().status, 204);
@@ -140,7 +133,7 @@ fn the_host_of_one_session_that_is_killed_is_not_noticed_by_others() {
 #[test]
 fn when_the_server_stops_every_session_ends_and_nothing_is_left() {
     let mut isolated = Isolated::new();
-    let mark = mark(74);
+    let mark = unique_mark();
     let homes: Vec<String> = (0..5)
         .map(|number| {
             let client = isolated.session(&number.to_string());

@@ -1,5 +1,6 @@
 //! Many sessions at once.
 
+use ahma_tests::until;
 use std::thread;
 
 use super::Isolated;
@@ -32,5 +33,5 @@ fn two_hundred_isolated_sessions_each_run_in_their_own_scope() {
         assert_eq!(client.delete().status, 204);
     }
     let below = || ahma_tests::processes_below(isolated.process.pid()).len();
-    super::until(|| below() < 50);
+    until(|| below() < 50);
 }

@@ -8,13 +8,11 @@ mod workspaces;
 
 use std::path::PathBuf;
 
+use ahma_tests::Workspace;
 use ahma_tests::http::{Client, root_of};
 use ahma_tests::http_process::HttpProcess;
-use ahma_tests::{Workspace, processes_marked};
 
-pub(super) use crate::stdio_server::{mark, until};
-
-const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
+pub(super) const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 
 /// A server that gives every session a scope of its own, below one directory.
 struct Isolated {
@@ -63,8 +61,4 @@ impl Isolated {
         let root = root_of(&self.project(name));
         self.process.stateless().with_roots(&[root])
     }
-}
-
-fn marked(mark: &str) -> usize {
-    processes_marked(mark).len()
 }

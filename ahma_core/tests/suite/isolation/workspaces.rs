@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use ahma_tests::Workspace;
 use ahma_tests::http::{Client, Request, initialize};
 use ahma_tests::http_process::HttpProcess;
+use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
 use super::AHMA_MCP;
@@ -101,7 +101,7 @@ fn one_sees_nothing_of_another() {
     let [two, _] = served.clients("two.x");
     let id = one.start("echo precious > secret; sleep 600");
     let secret = real(&served.one).join("secret");
-    crate::stdio_server::until(|| secret.exists());
+    until(|| secret.exists());
     let seen = stateless.call("status", &json!({})).structured;
     assert_eq!(
         seen["operations"][0]["operation_id"],

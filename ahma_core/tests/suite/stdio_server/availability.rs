@@ -1,9 +1,9 @@
 //! Tools that can be used only when a check says so.
 
-use ahma_tests::Workspace;
+use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
-use super::{Served, until};
+use super::Served;
 
 fn tool(name: &str, check: &Value) -> String {
     json!({

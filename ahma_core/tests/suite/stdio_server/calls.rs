@@ -3,10 +3,10 @@
 use std::fs;
 
 use ahma_tests::mcp::CallResult;
-use ahma_tests::processes_below;
+use ahma_tests::{marked, processes_below, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, until};
+use super::Served;
 
 /// Proves: D5, S4.
 #[test]
@@ -151,7 +151,7 @@ fn await_of_several_returns_all_and_names_unknown_ones() {
 #[test]
 fn cancel_ends_the_whole_tree_before_it_answers() {
     let mut served = Served::new();
-    let mark = mark(1);
+    let mark = unique_mark();
     let id = served.start(&format!(
         "(setsid sleep {mark} &); sleep {mark} & touch up; wait"
     ));
@@ -175,7 +175,7 @@ fn cancel_ends_the_whole_tree_before_it_answers() {
 #[test]
 fn cancelling_a_call_stops_its_command() {
     let mut served = Served::new();
-    let mark = mark(2);
+    let mark = unique_mark();
     let arguments =
         json!({ "command": format!("touch up; sleep {mark}"), "execution_mode": "sync" });
     let id = served.client.send(
@@ -392,7 +392,7 @@ fn a_script_runs_in_a_shell_that_was_there_before_the_call() {
     let mut served = Served::new();
     until(|| waiting_shells(&served).len() == 2);
     let before = waiting_shells(&served);
-    let mark = mark(61);
+    let mark = unique_mark();
     let operation = served.start(&format!("exec sleep {mark}"));
     until(|| marked(&mark) == 1);
     let line = ahma_tests::processes_marked(&mark).remove(0);

@@ -1,8 +1,9 @@
 //! Whatever way a command takes to its process, it is confined there.
 
+use ahma_tests::until;
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 /// Tries to read a file outside, and works inside.
 fn attempt(served: &Served) -> String {

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::CallResult;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, until};
+use super::Served;
 
 /// A project with one tool that shows what it was called with.
 fn project() -> Workspace {
@@ -134,7 +134,7 @@ fn what_a_file_gives_up_is_taken_from_its_commands() {
 #[test]
 fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
     let project = Workspace::new();
-    let mark = mark(71);
+    let mark = unique_mark();
     let tool = json!({
         "name": "slow", "description": "S.", "command": "sleep", "fixed_args": [mark],
         "timeout_seconds": 1, "synchronous": true

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, example, processes_below};
+use ahma_tests::{Workspace, example, marked, processes_below, unique_mark, until};
 use serde_json::json;
 
-use super::{AHMA_MCP, Served, mark, marked, unspoken_to, until};
+use super::{AHMA_MCP, Served, unspoken_to};
 
 /// A server on a machine that lacks a kernel feature.
 fn weakened(what: &str, project: &Workspace) -> ahma_tests::Finished {
@@ -74,7 +74,7 @@ fn without_the_sandbox_every_result_says_so() {
     );
     let info = served.client.call("get_server_info", &json!({})).structured;
     assert_eq!(info["sandbox"]["enforced"], false);
-    let mark = mark(3);
+    let mark = unique_mark();
     let id = served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
     served.until_exists("up");
     served.client.call("cancel", &json!({ "operation_id": id }));
@@ -85,7 +85,7 @@ fn without_the_sandbox_every_result_says_so() {
 #[test]
 fn when_the_client_goes_everything_ends() {
     let mut served = Served::new();
-    let mark = mark(4);
+    let mark = unique_mark();
     served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
     served.until_exists("up");
     let processes = processes_below(served.client.pid());
@@ -108,7 +108,7 @@ fn when_the_client_goes_everything_ends() {
 #[test]
 fn a_termination_signal_ends_everything() {
     let mut served = Served::new();
-    let mark = mark(5);
+    let mark = unique_mark();
     served.start(&format!("touch up; sleep {mark}"));
     served.until_exists("up");
     let pid = served.client.pid().to_string();
@@ -123,7 +123,7 @@ fn a_termination_signal_ends_everything() {
 #[test]
 fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
     let mut served = Served::new();
-    let mark = mark(7);
+    let mark = unique_mark();
     let call = json!({
         "name": "sandboxed_shell",
         "arguments": { "command": format!("touch up; sleep {mark}"), "execution_mode": "sync" }
@@ -142,7 +142,7 @@ fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
 fn a_signal_ends_stubborn_commands_within_three_seconds() {
     for signal in ["-TERM", "-INT"] {
         let mut served = Served::new();
-        let mark = mark(8);
+        let mark = unique_mark();
         served.start(&format!(
             "trap '' TERM; touch up; sleep {mark}; sleep {mark}"
         ));
@@ -160,7 +160,7 @@ fn a_signal_ends_stubborn_commands_within_three_seconds() {
 #[test]
 fn a_second_signal_ends_the_server_at_once() {
     let mut served = Served::new();
-    let mark = mark(9);
+    let mark = unique_mark();
     let stubborn = format!("trap 'touch told' TERM; touch up; while :; do sleep {mark}; done");
     served.start(&stubborn);
     served.until_exists("up");
@@ -211,7 +211,7 @@ fn a_client_that_only_looks_is_left_in_peace() {
 #[test]
 fn a_killed_server_leaves_no_process() {
     let mut served = Served::new();
-    let mark = mark(6);
+    let mark = unique_mark();
     served.start(&format!("(setsid sleep {mark} &); touch up; sleep {mark}"));
     served.until_exists("up");
     served.client.kill();

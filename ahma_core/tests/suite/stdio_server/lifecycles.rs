@@ -1,10 +1,10 @@
 //! Both lifecycles of MCP on the same stdin and stdout.
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::CallResult;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::json;
 
-use super::{Served, mark, marked, modern, unspoken_to as server, until};
+use super::{Served, modern, unspoken_to as server};
 
 /// Proves: P17.
 #[test]
@@ -134,7 +134,7 @@ fn a_subscriber_is_told_of_a_changed_list() {
 #[test]
 fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
     let mut served = Served::new();
-    let (called, waited) = (mark(81), mark(82));
+    let (called, waited) = (unique_mark(), unique_mark());
     let operation = served.start(&format!("sleep {waited}"));
     until(|| marked(&waited) >= 1);
     let wait = json!({ "name": "await", "arguments": { "operation_id": operation } });

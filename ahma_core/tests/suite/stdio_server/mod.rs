@@ -20,10 +20,8 @@ mod tasks;
 mod toolchains;
 mod tools;
 
-use std::time::{Duration, Instant};
-
 use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, processes_marked};
+use ahma_tests::{Workspace, processes_marked, until};
 use serde_json::{Value, json};
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
@@ -105,14 +103,6 @@ fn modern(params: Value) -> Value {
     modern_with(params, &json!({}))
 }
 
-pub(crate) fn until(mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !done() {
-        assert!(Instant::now() < end, "it did not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Memory of a process in kB, by its name in `/proc/PID/status`.
 pub(crate) fn memory_kb(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -124,12 +114,4 @@ fn open_files(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd"))
         .unwrap()
         .count()
-}
-
-fn marked(mark: &str) -> usize {
-    processes_marked(mark).len()
-}
-
-pub(crate) fn mark(number: u32) -> String {
-    format!("9{number}{:06}.5", std::process::id())
 }

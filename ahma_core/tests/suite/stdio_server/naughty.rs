@@ -1,12 +1,13 @@
 //! Children that behave badly: whatever they do, the call ends, the counts are right, nothing is left
 //! alive and the server stays small.
 
+use ahma_tests::{marked, unique_mark, until};
 use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::CallResult;
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, memory_kb, open_files, processes_marked, until};
+use super::{Served, memory_kb, open_files, processes_marked};
 
 /// What a server may grow by while it takes in a flood of any size.
 const GROWTH_KB: u64 = 16 * 1024;
@@ -84,7 +85,7 @@ fn flood(act: &str, bytes: u64, lines: u64, timeout: Duration) {
 #[test]
 fn a_child_that_ignores_signals_is_killed() {
     let mut server = server();
-    let mark = mark(1);
+    let mark = unique_mark();
     let arguments = json!({
         "command": format!("exec /usr/bin/python3 naughty.py ignore-signals 0 {mark}"),
         "execution_mode": "sync",
@@ -119,7 +120,7 @@ fn a_child_that_reads_gets_the_end_at_once() {
 #[test]
 fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
     let mut server = server();
-    let mark = mark(2);
+    let mark = unique_mark();
     let result = server.client.call(
         "sandboxed_shell",
         &naughty(&format!("hold-the-pipe 0 {mark}")),
@@ -132,7 +133,7 @@ fn a_grandchild_that_holds_the_pipe_does_not_hold_the_call() {
 #[test]
 fn daemons_end_with_their_call() {
     let mut server = server();
-    let mark = mark(3);
+    let mark = unique_mark();
     let result = server
         .client
         .call("sandboxed_shell", &naughty(&format!("daemons 20 {mark}")));
@@ -269,7 +270,7 @@ fn two_gigabytes_do_not_make_the_server_grow() {
 #[test]
 fn a_fork_bomb_is_bounded_and_ended() {
     let mut server = server();
-    let mark = mark(4);
+    let mark = unique_mark();
     let mut arguments = naughty(&format!("fork-bomb 0 {mark}"));
     arguments["timeout_seconds"] = json!(1);
     let result = server.client.call("sandboxed_shell", &arguments);
@@ -289,7 +290,7 @@ fn a_fork_bomb_is_bounded_and_ended() {
 #[test]
 fn processes_that_come_and_go_without_end_do_not_outlive_the_deadline() {
     let mut server = server();
-    let mark = mark(5);
+    let mark = unique_mark();
     let mut arguments = naughty(&format!("orphan-storm 1500 {mark}"));
     arguments["timeout_seconds"] = json!(2);
     let result = server.client.call("sandboxed_shell", &arguments);
@@ -301,7 +302,7 @@ fn processes_that_come_and_go_without_end_do_not_outlive_the_deadline() {
 #[test]
 fn five_hundred_stubborn_commands_end_with_the_server() {
     let mut server = server_with(&["--max-operations", "500"]);
-    let mark = mark(6);
+    let mark = unique_mark();
     for _ in 0..500 {
         server.start(&format!("trap '' TERM; sleep {mark} & wait; sleep {mark}"));
     }

@@ -1,5 +1,6 @@
 //! Code that a command leaves for programs outside: prevented where it can be, told about where not.
 
+use ahma_tests::until;
 use serde_json::json;
 
 use super::Served;
@@ -190,7 +191,7 @@ fn a_tool_file_that_a_command_plants_is_not_served() {
         .status();
     assert!(hang_up.unwrap().success());
     // Tools of the program whose checks run a command come after that.
-    super::until(|| {
+    until(|| {
         let listed = served.client.request("tools/list", &json!({}));
         let tools = listed["result"]["tools"].as_array().unwrap();
         assert!(tools.iter().all(|tool| tool["name"] != "evil"), "{listed}");

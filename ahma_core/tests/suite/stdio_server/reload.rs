@@ -3,10 +3,10 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
-use ahma_tests::Workspace;
+use ahma_tests::{Workspace, until};
 use serde_json::json;
 
-use super::{Served, until};
+use super::Served;
 
 const CHANGED: &str = "notifications/tools/list_changed";
 

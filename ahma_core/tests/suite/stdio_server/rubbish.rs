@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ahma_tests::Workspace;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{AHMA_MCP, Served, mark, marked, memory_kb, unspoken_to, until};
+use super::{AHMA_MCP, Served, memory_kb, unspoken_to};
 
 /// Lines that are no messages, with the code they are refused with.
 const REFUSED: [(&str, i64); 12] = [
@@ -224,7 +224,7 @@ fn requests_with_the_same_id_each_get_their_answer() {
 #[test]
 fn an_id_that_was_cancelled_can_be_used_again_and_gets_the_new_answer() {
     let mut served = Served::new();
-    let mark = mark(90);
+    let mark = unique_mark();
     let call = |script: &str| {
         json!({
             "jsonrpc": "2.0", "id": 8, "method": "tools/call",

@@ -1,10 +1,10 @@
 //! Sequences: several commands as one operation.
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::CallResult;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, until};
+use super::Served;
 
 /// A server whose project has a tool `say`, one that fails, and a sequence of these steps.
 fn served(steps: &Value) -> Served {
@@ -139,7 +139,7 @@ fn a_step_is_left_out_when_its_file_is_there_or_missing() {
 /// Proves: T41.
 #[test]
 fn cancelling_ends_the_step_that_runs_and_the_rest() {
-    let mark = mark(91);
+    let mark = unique_mark();
     let steps = json!([
         { "tool": "sandboxed_shell", "args": { "command": format!("touch up; sleep {mark}") } },
         { "tool": "sandboxed_shell", "args": { "command": "touch after" } }

@@ -1,10 +1,11 @@
 //! Very many operations.
 
+use ahma_tests::until;
 use std::collections::VecDeque;
 
 use serde_json::json;
 
-use super::{Served, memory_kb, open_files, until};
+use super::{Served, memory_kb, open_files};
 
 /// Requests that are under way at the same time.
 const IN_FLIGHT: usize = 16;

@@ -1,10 +1,10 @@
 //! Operations as tasks, for clients that declare them.
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::McpProcess;
+use ahma_tests::{Workspace, marked, unique_mark, until};
 use serde_json::{Value, json};
 
-use super::{Served, mark, marked, modern, modern_with, unspoken_to, until};
+use super::{Served, modern, modern_with, unspoken_to};
 
 /// From a client that knows tasks.
 fn with_tasks(params: Value) -> Value {
@@ -90,7 +90,7 @@ fn a_command_that_fails_is_a_completed_task_with_an_error_result() {
 fn cancelling_a_task_ends_its_processes() {
     let project = Workspace::new();
     let mut client = unspoken_to(&project);
-    let mark = mark(95);
+    let mark = unique_mark();
     let task = start(&mut client, &format!("sleep {mark}"));
     until(|| marked(&mark) >= 1);
     let id = json!({ "taskId": task["taskId"] });
@@ -110,7 +110,7 @@ fn cancelling_a_task_ends_its_processes() {
 fn a_task_whose_host_died_has_failed() {
     let project = Workspace::new();
     let mut client = unspoken_to(&project);
-    let mark = mark(96);
+    let mark = unique_mark();
     let task = start(&mut client, &format!("sleep {mark}"));
     until(|| marked(&mark) >= 1);
     let info = json!({ "name": "get_server_info", "arguments": {} });

@@ -1,6 +1,6 @@
 //! An operation can be cancelled at any moment, any number of times, and always ends once.
 
-use ahma_tests::{marked, patiently, unique_mark};
+use ahma_tests::{marked, patiently, unique_mark, until_async};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,13 +62,11 @@ async fn while_its_output_floods_it_ends() {
     until_exists(&bench, "up").await;
     operation.cancel("enough");
     assert_eq!(ended_as(&operation).await, OperationState::Cancelled);
+    // Another command runs from beginning to end meanwhile.
     let written = operation.output().totals().bytes;
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(
-        operation.output().totals().bytes,
-        written,
-        "nothing comes any more"
-    );
+    assert_eq!(text(&*bench.run("echo on").await), "on\n");
+    let now = operation.output().totals().bytes;
+    assert_eq!(now, written, "nothing comes any more");
 }
 
 #[tokio::test]
@@ -78,7 +76,8 @@ async fn many_at_once_all_end() {
     let all: Vec<_> = (0..60)
         .map(|_| bench.start(&format!("sleep {mark} & sleep {mark}"), 60.0))
         .collect();
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // Sixteen of them run, each with two processes.
+    until_async(|| marked(&mark) >= 32).await;
     for operation in &all {
         operation.cancel("all");
     }
@@ -105,7 +104,8 @@ async fn while_its_host_dies_it_ends() {
         assert!(killed.unwrap().success());
         operation.cancel("enough");
         let state = ended_as(&operation).await;
-        assert!(state.is_final(), "{state:?}");
+        let possible = [OperationState::Cancelled, OperationState::Lost];
+        assert!(possible.contains(&state), "{state:?}");
         patiently(async {
             while !host.is_gone() {
                 tokio::task::yield_now().await;

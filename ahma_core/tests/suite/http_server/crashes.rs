@@ -1,9 +1,9 @@
 //! What a crash below the server costs.
 
 use std::thread;
-use std::time::Duration;
 
 use ahma_tests::http::Client;
+use ahma_tests::until;
 use serde_json::json;
 
 use super::Served;
@@ -68,7 +68,7 @@ fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answe
             thread::spawn(move || {
                 let mut states = Vec::new();
                 for _ in 0..25 {
-                    let result = client.sync("sleep 0.01; echo hi");
+                    let result = client.sync("touch running; sleep 0.01; echo hi");
                     states.push(result.record["state"].as_str().unwrap().to_owned());
                 }
                 states
@@ -76,8 +76,11 @@ fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answe
         })
         .collect();
     let client = served.connect();
-    for round in 0..8 {
-        thread::sleep(Duration::from_millis(7 * round));
+    let sign = served.project.path().join("running");
+    for _ in 0..8 {
+        // Something runs when the host dies.
+        let _ = std::fs::remove_file(&sign);
+        until(|| sign.exists());
         kill_those_there(&hosts(&client));
     }
     let states: Vec<String> = callers
@@ -90,6 +93,7 @@ fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answe
         .filter(|it| *it != "completed" && *it != "lost")
         .collect();
     assert!(odd.is_empty(), "{odd:?}");
+    assert!(states.contains(&"lost".to_owned()), "no kill hit a command");
     assert!(
         client
             .sync("echo still here")

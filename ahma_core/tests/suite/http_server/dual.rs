@@ -85,6 +85,8 @@ fn http_accepts_before_the_ide_has_its_first_answer() {
     // Nothing is waited for: the answer has come, so the port is there.
     let health = ahma_tests::http::Request::new("GET", "/health").send(port);
     assert_eq!(health.status, 200);
+    // And whoever hears of the server from the IDE can find it.
+    assert_eq!(state(project.path())["port"], port.port());
     ide.close();
     assert_eq!(ide.wait().code(), Some(0));
 }

@@ -3,6 +3,7 @@
 mod attacks;
 mod ends;
 mod many;
+mod opening;
 mod roots;
 mod workspaces;
 

@@ -8,6 +8,7 @@ mod life;
 mod lifecycles;
 mod listing;
 mod logs;
+mod modes;
 mod naughty;
 mod planted;
 mod progress;

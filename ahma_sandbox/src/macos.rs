@@ -384,9 +384,9 @@ mod tests {
         assert_eq!(command.exited().await.unwrap().signal, Some(9));
         command.gone().await;
         let lives = || {
-            let mut kill = std::process::Command::new("kill");
-            let kill = kill.args(["-0", &child]).stderr(Stdio::null());
-            kill.status().unwrap().success()
+            let mut shell = std::process::Command::new("sh");
+            let asked = shell.args(["-c", "kill -0 \"$0\"", &child]);
+            asked.stderr(Stdio::null()).status().unwrap().success()
         };
         while lives() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -130,10 +130,7 @@ impl HttpProcess {
 
     /// Sends a signal.
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args([format!("-{name}"), self.pid().to_string()])
-            .status();
-        assert!(sent.expect("kill can be started").success());
+        assert!(crate::signal(name, self.pid()));
     }
 
     /// Waits for its end.

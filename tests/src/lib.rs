@@ -17,6 +17,7 @@ pub mod traceability;
 #[cfg(target_os = "linux")]
 pub mod weaken;
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -142,6 +143,16 @@ pub fn unique_mark() -> String {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
     format!("9{:07}.{number:04}5", std::process::id())
+}
+
+/// Sends a signal, named without `SIG`, to a process that the test has started; whether that was possible. The shell has
+/// `kill` built in, and the program of that name is not on every machine.
+pub fn signal(name: &str, pid: impl Display) -> bool {
+    let script = "kill -s \"$0\" \"$1\"";
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", script, name, &pid.to_string()]);
+    let sent = shell.stderr(Stdio::null()).status();
+    sent.expect("sh can be started").success()
 }
 
 /// How many processes hold the mark.

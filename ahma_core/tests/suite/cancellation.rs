@@ -1,6 +1,6 @@
 //! An operation can be cancelled at any moment, any number of times, and always ends once.
 
-use ahma_tests::{marked, patiently, unique_mark, until_async};
+use ahma_tests::{marked, patiently, signal, unique_mark, until_async};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,10 +98,7 @@ async fn while_its_host_dies_it_ends() {
             .host(&ahma_core::config::Restrictions::default())
             .await
             .unwrap();
-        let killed = std::process::Command::new("kill")
-            .args(["-9", &host.pid().to_string()])
-            .status();
-        assert!(killed.unwrap().success());
+        assert!(signal("KILL", host.pid()));
         operation.cancel("enough");
         let state = ended_as(&operation).await;
         let possible = [OperationState::Cancelled, OperationState::Lost];

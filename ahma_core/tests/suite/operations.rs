@@ -1,6 +1,6 @@
 //! Commands from the queue to the end of their last process, in the real sandbox.
 
-use ahma_tests::{marked, patiently};
+use ahma_tests::{marked, patiently, signal};
 use std::fs;
 use std::time::Duration;
 
@@ -191,13 +191,7 @@ async fn a_dead_host_loses_only_what_ran_in_it() {
         .await
         .unwrap()
         .pid();
-    assert!(
-        std::process::Command::new("kill")
-            .args(["-9", &pid.to_string()])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(signal("KILL", pid));
     assert_eq!(patiently(running.ended()).await.state, OperationState::Lost);
     assert_eq!(text(&*bench.run("echo again").await), "again\n");
 }
@@ -213,12 +207,9 @@ async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
         .await
         .unwrap()
         .pid();
-    let kill = |signal: &str, pid: &str| {
-        let mut kill = std::process::Command::new("kill");
-        assert!(kill.args([signal, pid]).status().unwrap().success());
-    };
     let children = format!("/proc/{around}/task/{around}/children");
-    kill("-STOP", fs::read_to_string(children).unwrap().trim());
+    let host = fs::read_to_string(children).unwrap();
+    assert!(signal("STOP", host.trim()));
     let operation = bench.start("echo second", 30.0);
     patiently(async {
         while operation.state() == OperationState::Queued {
@@ -226,7 +217,7 @@ async fn what_a_dying_host_never_looked_at_is_run_by_the_next() {
         }
     })
     .await;
-    kill("-9", &around.to_string());
+    assert!(signal("KILL", around));
     let completion = patiently(operation.ended()).await;
     assert_eq!(
         (completion.state, text(&operation)),

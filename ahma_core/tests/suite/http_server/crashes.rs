@@ -3,7 +3,7 @@
 use std::thread;
 
 use ahma_tests::http::Client;
-use ahma_tests::until;
+use ahma_tests::{signal, until};
 use serde_json::json;
 
 use super::Served;
@@ -17,8 +17,7 @@ fn hosts(client: &Client) -> Vec<u64> {
 
 fn kill(pids: &[u64]) {
     for pid in pids {
-        let done = ahma_tests::Workspace::new().run("kill", &["-KILL", &pid.to_string()]);
-        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(signal("KILL", pid));
     }
 }
 
@@ -105,6 +104,6 @@ fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answe
 /// A host may have been replaced since it was named.
 fn kill_those_there(pids: &[u64]) {
     for pid in pids {
-        ahma_tests::Workspace::new().run("kill", &["-KILL", &pid.to_string()]);
+        signal("KILL", pid);
     }
 }

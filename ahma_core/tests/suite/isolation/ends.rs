@@ -1,6 +1,6 @@
 //! The end of a session is the end of everything it had.
 
-use ahma_tests::{children, marked, unique_mark, until};
+use ahma_tests::{children, marked, signal, unique_mark, until};
 use std::path::Path;
 use std::thread;
 
@@ -111,8 +111,7 @@ fn the_host_of_one_session_that_is_killed_is_not_noticed_by_others() {
             })
         })
         .collect();
-    let done = ahma_tests::Workspace::new().run("kill", &["-KILL", &host]);
-    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(signal("KILL", host));
     let lost = victim.call("await", &json!({ "operation_id": id }));
     assert_eq!(
         lost.structured["operations"][0]["state"], "lost",

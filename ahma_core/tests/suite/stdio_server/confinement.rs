@@ -1,6 +1,6 @@
 //! Whatever way a command takes to its process, it is confined there.
 
-use ahma_tests::until;
+use ahma_tests::{signal, until};
 use serde_json::json;
 
 use super::Served;
@@ -76,11 +76,9 @@ fn after_the_sandbox_host_was_restarted() {
         pids
     };
     let before = hosts();
-    let kill = std::process::Command::new("kill")
-        .arg("-9")
-        .args(&before)
-        .status();
-    assert!(kill.unwrap().success());
+    for host in &before {
+        assert!(signal("KILL", host));
+    }
     until(|| hosts().is_empty());
     assert_confined(&served.sync(&attempt).text);
     assert_ne!(hosts(), before);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, example, marked, processes_below, unique_mark, until};
+use ahma_tests::{Workspace, example, marked, processes_below, signal, unique_mark, until};
 use serde_json::json;
 
 use super::{AHMA_MCP, Served, unspoken_to};
@@ -111,8 +111,7 @@ fn a_termination_signal_ends_everything() {
     let mark = unique_mark();
     served.start(&format!("touch up; sleep {mark}"));
     served.until_exists("up");
-    let pid = served.client.pid().to_string();
-    assert!(served.project.run("kill", &["-TERM", &pid]).code == 0);
+    assert!(signal("TERM", served.client.pid()));
     assert_eq!(served.client.wait().code(), Some(0));
     assert_eq!(marked(&mark), 0);
 }
@@ -140,7 +139,7 @@ fn a_client_that_goes_in_the_middle_of_a_call_ends_its_command_at_once() {
 /// Proves: O22.
 #[test]
 fn a_signal_ends_stubborn_commands_within_three_seconds() {
-    for signal in ["-TERM", "-INT"] {
+    for name in ["TERM", "INT"] {
         let mut served = Served::new();
         let mark = unique_mark();
         served.start(&format!(
@@ -148,10 +147,9 @@ fn a_signal_ends_stubborn_commands_within_three_seconds() {
         ));
         served.until_exists("up");
         let told = Instant::now();
-        let pid = served.client.pid().to_string();
-        served.project.run("kill", &[signal, &pid]);
-        assert_eq!(served.client.wait().code(), Some(0), "{signal}");
-        assert!(told.elapsed() < Duration::from_secs(3), "{signal}");
+        assert!(signal(name, served.client.pid()));
+        assert_eq!(served.client.wait().code(), Some(0), "{name}");
+        assert!(told.elapsed() < Duration::from_secs(3), "{name}");
         assert_eq!(marked(&mark), 0);
     }
 }
@@ -164,10 +162,9 @@ fn a_second_signal_ends_the_server_at_once() {
     let stubborn = format!("trap 'touch told' TERM; touch up; while :; do sleep {mark}; done");
     served.start(&stubborn);
     served.until_exists("up");
-    let pid = served.client.pid().to_string();
-    served.project.run("kill", &["-TERM", &pid]);
+    assert!(signal("TERM", served.client.pid()));
     served.until_exists("told");
-    served.project.run("kill", &["-INT", &pid]);
+    assert!(signal("INT", served.client.pid()));
     assert_eq!(served.client.wait().code(), Some(1));
     until(|| marked(&mark) == 0);
     let cache = served.client.cache().join("ahma_mcp");
@@ -190,8 +187,7 @@ fn a_call_that_is_ended_by_a_signal_is_answered() {
     });
     let call = served.client.send("tools/call", &call);
     served.until_exists("up");
-    let pid = served.client.pid().to_string();
-    served.project.run("kill", &["-TERM", &pid]);
+    assert!(signal("TERM", served.client.pid()));
     let result = CallResult::of(&served.client.answer(call));
     assert!(result.text.contains("begun\n"), "{result:?}");
     assert!(result.text.contains("the server is stopping"), "{result:?}");
@@ -234,7 +230,7 @@ fn a_server_whose_program_was_removed_can_still_start_hosts() {
     fs::remove_file(copy).unwrap();
     let info = served.client.call("get_server_info", &json!({})).structured;
     let host = info["sandbox"]["hosts"][0].as_u64().unwrap().to_string();
-    assert_eq!(served.project.run("kill", &["-9", &host]).code, 0);
+    assert!(signal("KILL", host));
     until(|| served.sync("echo again").text.starts_with("again\n"));
 }
 

@@ -4,6 +4,8 @@ mod availability;
 mod calls;
 mod confinement;
 mod declared;
+mod developer;
+mod further_programs;
 mod life;
 mod lifecycles;
 mod listing;

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ahma_tests::{marked, unique_mark};
+use ahma_tests::{marked, processes_marked, signal, unique_mark};
 use serde_json::json;
 
 use super::Served;
@@ -40,9 +40,13 @@ fn an_auto_call_hands_a_slow_command_over_and_it_goes_on() {
     let operation = answer.operation_id();
     let waiting = json!({ "operation_id": operation });
     let killer = thread::spawn({
-        let project = ahma_tests::Workspace::new();
         let mark = mark.clone();
-        move || project.run("pkill", &["-f", &format!("^sleep {mark}$")])
+        move || {
+            for process in processes_marked(&mark) {
+                let (pid, _) = process.split_once(' ').unwrap();
+                assert!(signal("TERM", pid));
+            }
+        }
     });
     let ended = served.client.call("await", &waiting);
     killer.join().unwrap();

@@ -1,6 +1,6 @@
 //! Code that a command leaves for programs outside: prevented where it can be, told about where not.
 
-use ahma_tests::until;
+use ahma_tests::{signal, until};
 use serde_json::json;
 
 use super::Served;
@@ -185,11 +185,7 @@ fn a_tool_file_that_a_command_plants_is_not_served() {
     let again = served.sync("echo '{}' > .ahma/tools/evil.json");
     assert!(again.is_error, "{}", again.text);
     // Not even when the operator has everything read again.
-    let server = served.client.pid().to_string();
-    let hang_up = std::process::Command::new("kill")
-        .args(["-HUP", &server])
-        .status();
-    assert!(hang_up.unwrap().success());
+    assert!(signal("HUP", served.client.pid()));
     // Tools of the program whose checks run a command come after that.
     until(|| {
         let listed = served.client.request("tools/list", &json!({}));

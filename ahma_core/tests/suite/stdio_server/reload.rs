@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
-use ahma_tests::{Workspace, until};
+use ahma_tests::{Workspace, signal, until};
 use serde_json::json;
 
 use super::Served;
@@ -164,11 +164,7 @@ fn a_change_beside_a_directory_that_commands_can_write_does_not_have_that_one_re
 }
 
 fn hang_up(served: &Served) {
-    let server = served.client.pid().to_string();
-    let asked = std::process::Command::new("kill")
-        .args(["-HUP", &server])
-        .status();
-    assert!(asked.unwrap().success());
+    assert!(signal("HUP", served.client.pid()));
 }
 
 /// Changes a file in one of the ways editors and scripts do. All contents of a round have the same size.

@@ -1,7 +1,7 @@
 //! Operations as tasks, for clients that declare them.
 
 use ahma_tests::mcp::McpProcess;
-use ahma_tests::{Workspace, marked, unique_mark, until};
+use ahma_tests::{Workspace, marked, signal, unique_mark, until};
 use serde_json::{Value, json};
 
 use super::{Served, modern, modern_with, unspoken_to};
@@ -116,7 +116,7 @@ fn a_task_whose_host_died_has_failed() {
     let info = json!({ "name": "get_server_info", "arguments": {} });
     let info = client.request("tools/call", &modern(info));
     let host = &info["result"]["structuredContent"]["sandbox"]["hosts"][0];
-    project.run("kill", &["-9", &host.to_string()]);
+    assert!(signal("KILL", host));
     let ended = until_final(&mut client, &task["taskId"]);
     assert_eq!(ended["status"], "failed", "{ended}");
     assert!(ended["error"]["code"].is_i64(), "{ended}");

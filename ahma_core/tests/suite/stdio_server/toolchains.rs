@@ -59,15 +59,13 @@ fn everyday_programs_work() {
     let mut served = Served::new();
     for script in [
         "tar cf a.tar --files-from /dev/null && tar tf a.tar",
-        "printf 'all:\\n\\t@echo made\\n' > Makefile && make",
         "printf 'b\\na\\n' | sort > s && head -1 s",
         "cat <(echo substituted) <<'X'\nhere\nX",
-        "ps -e | wc -l",
         "/usr/bin/python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1]))'",
         "/usr/bin/python3 -c 'import tempfile, sqlite3; print(tempfile.gettempdir())'",
         "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline",
         "grep -r x . >/dev/null; find . -name s | xargs cat",
-        "echo 'int main(){return 0;}' > m.c && (gcc m.c -o m || cc m.c -o m) && ./m",
+        "echo 'int main(){return 0;}' > m.c && cc m.c -o m && ./m",
     ] {
         let result = served.sync(script);
         assert!(!result.is_error, "{script}: {}", result.text);

@@ -1,0 +1,87 @@
+//! Developers' tools inside the full sandbox that not every machine has, and packages from the registries. None of these
+//! tests runs unless it is asked for; CI installs the programs and asks.
+
+use ahma_tests::Workspace;
+
+use super::developer::Developer;
+
+const FURTHER: [(&str, &str); 7] = [
+    (
+        "make",
+        "printf 'all:\\n\\t@echo made\\n' > Makefile && make",
+    ),
+    (
+        "ps",
+        "ps -e -o pid,comm | grep -q ps && ps aux | grep -v grep | grep -c ps",
+    ),
+    ("rg", "echo needle > h && rg -q needle ."),
+    (
+        "node",
+        "node -e 'const w=require(\"worker_threads\"); console.log(os=require(\"os\").cpus().length>0)'",
+    ),
+    (
+        "cargo add",
+        "cargo init -q --name app --vcs none && cargo add -q fnv && echo 'use fnv as _; fn main() {}' > src/main.rs && \
+         cargo build -q && cargo test -q",
+    ),
+    (
+        "pip install",
+        "/usr/bin/python3 -m venv v && v/bin/pip install -q six && v/bin/python -c 'import six'",
+    ),
+    (
+        "npm install",
+        "npm init -y >/dev/null && npm install --no-audit is-number && node -e 'require(\"is-number\")'",
+    ),
+];
+
+fn further_programs_work(mut developer: Developer) {
+    for (name, script) in FURTHER {
+        developer.run(name, script);
+    }
+}
+
+/// Proves: S43.
+#[test]
+#[ignore = "needs make, ps, rg, node, npm, Python's venv, and the registries; CI has them"]
+fn they_work_for_whoever_runs_the_server() {
+    further_programs_work(Developer::of_the_tester());
+}
+
+/// Proves: S43, S44.
+#[test]
+#[ignore = "needs root, make, ps, rg, node, npm, Python's venv, and the registries; CI has them"]
+fn they_work_for_an_ordinary_user() {
+    further_programs_work(Developer::ordinary());
+}
+
+/// Proves: S43.
+#[test]
+#[ignore = "needs npm and its registry; CI has them"]
+fn what_the_user_has_downloaded_is_there_without_a_network() {
+    let path = std::env::var("PATH").unwrap();
+    let base = Workspace::new();
+    // Npm's cache is filled as a user fills it: unconfined, from the registry.
+    let cache = base.path().join("npm-cache");
+    let cache = cache.to_str().unwrap().to_owned();
+    base.write("outside/package.json", "{}");
+    let filled = std::process::Command::new("npm")
+        .args(["install", "--no-audit", "--cache", &cache, "is-number"])
+        .current_dir(base.path().join("outside"))
+        .output()
+        .unwrap();
+    assert!(filled.status.success(), "{filled:?}");
+    let offline = ["--network", "off"];
+    let environment = [("npm_config_cache", cache.as_str())];
+    let mut developer = Developer::new(base, &[], &offline, &path, &environment);
+    let installed = developer.run(
+        "npm",
+        "npm init -y >/dev/null && npm install --offline --no-audit is-number && ls node_modules",
+    );
+    assert!(installed.contains("is-number\n"), "{installed}");
+    let built = developer.run(
+        "cargo",
+        "cargo init -q --name app --vcs none && cargo add -q --offline itoa && \
+         cargo build -q --offline && ls -d $CARGO_HOME/registry/src/*/itoa-* && ls -A $CARGO_HOME",
+    );
+    assert!(built.contains("itoa-"), "{built}");
+}

@@ -35,6 +35,9 @@ const FURTHER: [(&str, &str); 7] = [
 ];
 
 fn further_programs_work(mut developer: Developer) {
+    let cache = "cd ~/.npm/_cacache/index-v5 && cat kept && echo changed > kept && cat kept";
+    let cache = developer.run_in_project("cache", cache);
+    assert!(cache.starts_with("kept\nchanged\n"), "{cache}");
     for (name, script) in FURTHER {
         developer.run(name, script);
     }

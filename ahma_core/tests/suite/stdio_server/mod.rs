@@ -106,7 +106,7 @@ fn modern(params: Value) -> Value {
     modern_with(params, &json!({}))
 }
 
-/// Memory of a process in kB, by its name in `/proc/PID/status`.
+/// A number of a process, most of them kB, by its name in `/proc/PID/status`.
 pub(crate) fn memory_kb(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with(name)).unwrap();

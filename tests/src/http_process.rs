@@ -88,7 +88,7 @@ impl HttpProcess {
                 self.address = address.parse().expect("an address");
                 self.token = rest.strip_prefix("mcp?key=").map(str::to_owned);
             }
-            if line.contains("found by") {
+            if line.contains("state file  ") {
                 return;
             }
         }

@@ -14,6 +14,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
+use super::args::Mode;
 use super::http_settings::{HttpSettings, TokenSetting};
 use super::startup_error::StartupError;
 use super::state_file::{StateFile, StatePlace};
@@ -178,7 +179,7 @@ impl Http {
     }
 
     /// Tells the operator where the server is.
-    pub(super) fn announce(&self, scope: &Scope, found_by: &DiscoveryGuard) {
+    pub(super) fn announce(&self, scope: &Scope, found_by: &DiscoveryGuard, mode: Mode) {
         let (path, address) = (self.place.path(), self.server.address());
         let url = format!("http://{address}/mcp");
         tracing::info!(url, "serving over HTTP");
@@ -192,8 +193,13 @@ impl Http {
         }
         let path = path.display();
         text += &match &found_by.0 {
-            Some(_) => format!("  found by           {path}\n"),
-            None => format!("  not found by       {path}, which another server or program holds\n"),
+            Some(_) => format!("  state file         {path}\n"),
+            None => format!("  no state file      another server or program holds {path}\n"),
+        };
+        text += "  what it offers     is printed by ahma_list_tools, run in that directory\n";
+        text += match mode {
+            Mode::Dual => "  it ends            when the client on stdin does\n",
+            _ => "  to stop it         press Ctrl-C\n",
         };
         let _ = io::stderr().write_all(text.as_bytes());
         if self.token.is_none() {

@@ -175,7 +175,7 @@ async fn serve(
                 scope.ready().await?;
                 let http = bound.serve(&scope, &shared, &manager)?;
                 let found_by = http.write_state(&scope, &shared).await?;
-                http.announce(&scope, &found_by);
+                http.announce(&scope, &found_by, settings.mode);
                 served.http = Some(http);
                 Some(found_by)
             }

@@ -94,7 +94,7 @@ fn a_second_server_of_a_project_has_its_own_port_and_leaves_the_file_alone() {
     let before = state(first.project.path());
     let second = HttpProcess::start(AHMA_MCP, &[], first.project.path());
     assert_ne!(second.address, first.process.address);
-    assert!(second.said.contains("not found by"), "{}", second.said);
+    assert!(second.said.contains("no state file"), "{}", second.said);
     assert_eq!(state(first.project.path()), before);
     assert!(second.connect().sync("echo hi").text.starts_with("hi\n"));
     drop(second);

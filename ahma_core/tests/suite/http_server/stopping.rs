@@ -95,6 +95,6 @@ fn a_command_that_locks_the_place_of_the_state_file_does_not_keep_a_server_from_
     first.until_exists("locked");
     let second =
         ahma_tests::http_process::HttpProcess::start(super::AHMA_MCP, &[], first.project.path());
-    assert!(second.said.contains("not found by"), "{}", second.said);
+    assert!(second.said.contains("no state file"), "{}", second.said);
     assert!(second.connect().sync("echo hi").text.starts_with("hi\n"));
 }

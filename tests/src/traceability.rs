@@ -1,6 +1,6 @@
 //! Requirements and the tests that prove them.
 //!
-//! Reads REQUIREMENTS.md and the `/// Proves: …` lines of every test in the repository, and writes the document that
+//! Reads REQUIREMENTS.md and the `Proves: …` lines of every test in the repository, and writes the document that
 //! lists both directions. Must not judge whether a test is a good proof.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +87,8 @@ pub fn proofs() -> Vec<Proof> {
                 waiting.push(path);
             } else if name.ends_with(".rs") {
                 found.extend(proofs_in(&path));
+            } else if name == "run" {
+                found.extend(proof_of_script(&path));
             }
         }
     }
@@ -120,14 +122,29 @@ fn proofs_in(path: &Path) -> Vec<Proof> {
             test: name
                 .unwrap_or_else(|| panic!("{}: no test follows", place()))
                 .to_owned(),
-            proves: ids
-                .trim_end_matches('.')
-                .split(", ")
-                .map(str::to_owned)
-                .collect(),
+            proves: ids_of(ids),
         });
     }
     found
+}
+
+/// A script that drives the server with programs of others is one test; it says what it proves in a comment.
+fn proof_of_script(path: &Path) -> Option<Proof> {
+    let text = fs::read_to_string(path).expect("a script");
+    let file = path.strip_prefix(repository()).expect("inside");
+    let ids = text
+        .lines()
+        .find_map(|line| line.strip_prefix("# Proves: "))?;
+    Some(Proof {
+        file: file.display().to_string(),
+        test: "run".to_owned(),
+        proves: ids_of(ids),
+    })
+}
+
+fn ids_of(line: &str) -> Vec<String> {
+    let ids = line.trim_end_matches('.').split(", ");
+    ids.map(str::to_owned).collect()
 }
 
 /// What is inconsistent: a claim without a proof, a proof of nothing, two requirements of one id.

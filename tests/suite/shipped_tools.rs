@@ -142,7 +142,6 @@ fn what_can_destroy_something_says_so() {
     }
 }
 
-/// Proves: T24.
 #[test]
 fn no_shipped_tool_knows_a_path_of_any_project() {
     for tool in every_leaf() {

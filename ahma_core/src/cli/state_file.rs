@@ -237,6 +237,33 @@ mod tests {
 
     /// Proves: D3.
     #[test]
+    fn whoever_reads_the_file_reads_all_of_it_and_nobody_else_can() {
+        let scope = tempfile::tempdir().unwrap();
+        let path = StatePlace::prepare(scope.path()).unwrap().path();
+        let mut whole = 0_u32;
+        thread::scope(|threads| {
+            let writer = threads.spawn(|| {
+                for port in 1..1000 {
+                    let place = StatePlace::prepare(scope.path()).unwrap();
+                    drop(place.write(&state(port)).unwrap().unwrap());
+                }
+            });
+            while !writer.is_finished() {
+                let Ok(mut file) = File::open(&path) else {
+                    continue;
+                };
+                let mut text = String::new();
+                file.read_to_string(&mut text).unwrap();
+                assert!(text.ends_with("}\n"), "a part: {text:?}");
+                assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+                whole += 1;
+            }
+        });
+        assert!(whole > 0, "the file was never there");
+    }
+
+    /// Proves: D3.
+    #[test]
     fn no_link_is_followed() {
         let (scope, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         symlink(elsewhere.path(), scope.path().join(DIRECTORY)).unwrap();

@@ -29,7 +29,7 @@ pub struct Fault {
 /// Reporting more than this many faults of one file helps nobody.
 pub(super) const MAX_FAULTS_PER_FILE: usize = 100;
 
-/// A position inside the document that is being files: a linked list on the stack, so that walking
+/// A position inside the document that is being checked: a linked list on the stack, so that walking
 /// a faultless file allocates nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JsonLocation<'p> {

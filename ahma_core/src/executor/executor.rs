@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
-use super::gate::{Gate, Slots};
+use super::gate::Gate;
 use super::host_pool::HostPool;
 use super::job::{Job, JobDescription};
 use super::run::{Audited, ReportTrouble, Run};
+use super::slots::Slots;
 use crate::audit::{AuditContext, AuditLog};
 use crate::operation::{
     AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,

@@ -4,10 +4,8 @@
 //! each gate is held until the operation has ended.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Semaphore;
 
 use crate::operation::OperationHandle;
 
@@ -22,28 +20,3 @@ pub trait Gate: Send + Sync {
 
 /// Held while an operation runs.
 pub(crate) type Pass = Box<dyn Any + Send + Sync>;
-
-/// A number of operations that may run at the same time; others wait in the order they came.
-#[derive(Debug, Clone)]
-pub(crate) struct Slots(Arc<Semaphore>);
-
-impl Slots {
-    /// So many at the same time.
-    pub(crate) fn new(count: usize) -> Self {
-        Slots(Arc::new(Semaphore::new(count)))
-    }
-}
-
-impl Gate for Slots {
-    fn waits_for(&self) -> &'static str {
-        "other operations to end"
-    }
-
-    fn pass<'a>(&'a self, _operation: &'a OperationHandle) -> BoxFuture<'a, Result<Pass, String>> {
-        Box::pin(async {
-            let slot = Arc::clone(&self.0).acquire_owned().await;
-            let pass = |slot| Box::new(slot) as Pass;
-            slot.map(pass).map_err(|error| error.to_string())
-        })
-    }
-}

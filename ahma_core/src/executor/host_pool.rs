@@ -2,7 +2,7 @@
 //!
 //! Most commands share one. A tool that gives something up (network, writing, processes, memory) gets a
 //! host whose policy has less, because a host never changes its policy; tools that give up the same share
-//! one. Restrictions only ever takes away.
+//! one. Restrictions only ever take something away.
 
 use std::ffi::OsString;
 use std::io;

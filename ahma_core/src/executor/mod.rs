@@ -19,9 +19,9 @@ mod internal_commands;
 mod job;
 mod plan;
 mod run;
+mod slots;
 
 pub use executor::Executor;
-pub(crate) use gate::Slots;
 pub use host_pool::HostPool;
 pub(crate) use host_pool::WarmShells;
 pub(crate) use internal_commands::InternalCommands;
@@ -29,3 +29,4 @@ pub use job::{Job, JobDescription};
 pub use plan::{CommandKind, CommandPlan, Environment};
 pub(crate) use run::ReportTrouble;
 pub use run::Run;
+pub(crate) use slots::Slots;

@@ -9,16 +9,16 @@
 //! Text is cleaned when it is read, never when it is stored: offsets are those of the raw bytes.
 //! Knows nothing of operations or of MCP.
 
-mod budget;
 mod capture;
 mod clean;
 mod page;
 mod spool;
+mod spool_budget;
 mod store;
 
-pub(crate) use budget::SPOOL_TOTAL;
-pub use budget::SpoolBudget;
 pub use capture::INLINE_LIMIT;
 pub use page::{Page, PageRequest, SearchHit};
 pub use spool::SPOOL_LIMIT;
+pub(crate) use spool_budget::SPOOL_TOTAL;
+pub use spool_budget::SpoolBudget;
 pub use store::{Output, SpoolPlace};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::spawn_blocking;
 
-use super::budget::SpoolBudget;
+use super::spool_budget::SpoolBudget;
 
 /// What is kept of one output; what comes after it is counted and dropped.
 pub const SPOOL_LIMIT: u64 = 256 * 1024 * 1024;

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, OnceCell};
 
-use super::budget::SpoolBudget;
 use super::capture::{Capture, Rendered};
 use super::spool::{SPOOL_LIMIT, Spool};
+use super::spool_budget::SpoolBudget;
 
 /// Where outputs that are too much to hold go.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@
 mod connection;
 mod descriptors;
 mod lines;
-mod outer_ids;
+mod original_ids;
 mod transport;
 
 pub use connection::StdioConnection;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::descriptors::Streams;
 use super::lines::{Line, Lines};
-use super::outer_ids::restore;
+use super::original_ids::restore;
 
 /// A longer line is refused, not held.
 pub const MAX_LINE_LEN: usize = 16 * 1024 * 1024;

@@ -61,6 +61,7 @@ fn git_commit() -> ToolSpec {
     .remove(0)
 }
 
+/// Proves: T33.
 #[test]
 fn each_kind_of_argument_takes_its_form() {
     let tool = git_commit();

@@ -25,7 +25,7 @@ fn demo() -> Value {
     Value::Object(std::sync::Arc::unwrap_or_clone(tool.input_schema))
 }
 
-/// Proves: T16.
+/// Proves: T16, T33.
 #[test]
 fn the_schema_states_every_argument_and_every_meta_parameter() {
     let mut schema = demo();

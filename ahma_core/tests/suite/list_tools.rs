@@ -54,7 +54,7 @@ fn help_shows_an_example_and_version_that_of_the_package() {
     );
 }
 
-/// Proves: P2, T1, T3.
+/// Proves: P2, T1.
 #[test]
 fn every_tool_is_listed_with_its_description_parameters_and_source() {
     let workspace = Workspace::new();

@@ -20,7 +20,7 @@ fn targets(tool: &ToolSpec) -> Vec<&str> {
         .collect()
 }
 
-/// Proves: T19, T20.
+/// Proves: T19.
 #[test]
 fn steps_of_a_subcommand_default_to_the_enclosing_tool() {
     let tools = tools_of(&json!({
@@ -46,7 +46,7 @@ fn steps_of_a_subcommand_default_to_the_enclosing_tool() {
     assert_eq!(sequence(&all).step_delay_ms, 500);
 }
 
-/// Proves: T18, T20.
+/// Proves: T18.
 #[test]
 fn a_top_level_sequence_calls_tools_of_other_files() {
     let git = json!({ "name": "git", "description": "G.", "command": "git", "subcommand": [

@@ -6,12 +6,12 @@
 //! are not to be had it goes on without them and says what that leaves open.
 
 mod descendants;
-mod filter;
 mod launch;
 mod namespaces;
 #[cfg(target_arch = "x86_64")]
 mod pid_ns_pool;
 mod ruleset;
+mod seccomp;
 mod serve;
 mod setup;
 mod sys;

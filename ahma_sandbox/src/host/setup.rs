@@ -7,10 +7,10 @@ use rustix::process::{
 };
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
 
-use super::filter::{self, Cover};
 use super::launch::counts_processes;
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
+use super::seccomp::{self, Cover};
 use super::sys;
 use super::view::{self, ViewError, WaitingFrame};
 use crate::error::{SetupFailure, SetupStep};
@@ -274,9 +274,9 @@ impl Setup {
         }
         set_no_new_privs(true).map_err(process)?;
         if let Some(cover) = self.cover {
-            let program = filter::build(cover)
+            let program = seccomp::build(cover)
                 .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;
-            filter::install(&program)
+            seccomp::install(&program)
                 .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;
         }
         self.attempt

@@ -21,7 +21,7 @@ fn slow_search_path(place: &Workspace) -> String {
     format!("{usual}:{slow}")
 }
 
-/// Proves: B5.
+/// Proves: I12.
 #[test]
 fn others_are_answered_while_a_scope_is_opened() {
     let (projects, own) = (Workspace::new(), Workspace::new());

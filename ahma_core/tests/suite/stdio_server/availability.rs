@@ -1,5 +1,8 @@
 //! Tools that can be used only when a check says so.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
@@ -42,7 +45,24 @@ fn a_program_on_the_path_is_known_at_once_and_a_missing_one_explained() {
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
 
-/// Proves: T26.
+/// A program called `which` that says no would be believed if it were asked.
+///
+/// Proves: T25.
+#[test]
+fn asking_for_a_program_starts_nothing() {
+    let (project, programs) = (Workspace::new(), Workspace::new());
+    let which = programs.write("which", "#!/bin/sh\nexit 1\n");
+    fs::set_permissions(which, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.path().display());
+    project.write(".ahma/tools/there.json", tool("there", &json!("which sh")));
+    let runs = json!({ "command": "which", "args": ["sh", "-a"] });
+    project.write(".ahma/tools/runs.json", tool("runs", &runs));
+    let mut served = Served::start_in(project, &[], &[("PATH", &path)]);
+    until(|| unavailable(&mut served)[0]["name"] == "runs");
+    assert!(has(&mut served, "there"));
+}
+
+/// Proves: T25, T26.
 #[test]
 fn a_check_that_runs_a_command_is_listed_once_it_has_passed() {
     let project = Workspace::new();
@@ -80,7 +100,7 @@ fn a_check_is_confined_like_any_command() {
     let mut served = Served::of(project, &[]);
     until(|| unavailable(&mut served)[0]["name"] == "nosy");
     assert!(served.project.path().join("ran").exists());
-    let copy = std::fs::read_to_string(served.project.path().join("copy")).unwrap();
+    let copy = fs::read_to_string(served.project.path().join("copy")).unwrap();
     assert_eq!(copy, "");
 }
 

@@ -146,13 +146,19 @@ fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
     until(|| marked(&mark) == 0);
 }
 
-/// Proves: T40.
+/// Proves: T5, T40.
 #[test]
 fn a_rejected_file_keeps_no_other_from_working() {
     let project = project();
-    project.write(".ahma/tools/broken.json", "{\"name\": 5}");
+    let broken = r#"{ "name": "broken", "description": "B.", "command": "true", "oops": 1 }"#;
+    project.write(".ahma/tools/broken.json", broken);
     let mut served = Served::of(project, &[]);
-    assert!(names(&mut served).contains(&"show_all".to_owned()));
+    let names = names(&mut served);
+    assert!(names.contains(&"show_all".to_owned()), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("broken")),
+        "{names:?}"
+    );
     assert!(!sync(&mut served, "show_all", json!({})).is_error);
     let info = served.client.call("get_server_info", &json!({}));
     let tools = &info.structured["tools"];

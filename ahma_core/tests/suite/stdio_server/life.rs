@@ -276,6 +276,7 @@ fn without_landlock_the_server_refuses_and_says_what_to_do() {
             "Linux 5.13 or newer",
             "an agent could damage files anywhere",
             "--no-sandbox",
+            "AHMA_NO_SANDBOX=1",
         ] {
             assert!(
                 finished.stderr.contains(part),

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ahma_tests::Workspace;
 use ahma_tests::mcp::McpProcess;
+use ahma_tests::{Workspace, signal};
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Served};
@@ -103,6 +103,31 @@ fn the_operator_decides_where_records_go() {
         "{}",
         refused.stderr
     );
+}
+
+/// Proves: P11.
+#[test]
+fn what_fails_is_logged_and_what_succeeds_is_not() {
+    let mut served = Served::new();
+    let failed = served.sync("exit 3").operation_id();
+    let succeeded = served.sync("true").operation_id();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let running = served.start("touch up; sleep 60");
+    served.until_exists("up");
+    assert!(signal("KILL", &info["sandbox"]["hosts"][0]));
+    served
+        .client
+        .call("await", &json!({ "operation_id": running }));
+    served.client.close();
+    served.client.wait();
+    let text = fs::read_to_string(file(served.client.cache(), ".log")).unwrap();
+    let level = |id: &str| {
+        let line = text.lines().find(|line| line.contains(id));
+        line.and_then(|line| line.split_whitespace().nth(1).map(str::to_owned))
+    };
+    assert_eq!(level(&failed).as_deref(), Some("WARN"), "{text}");
+    assert_eq!(level(&running).as_deref(), Some("ERROR"), "{text}");
+    assert_eq!(level(&succeeded), None, "{text}");
 }
 
 /// Proves: P4, P5.

@@ -43,7 +43,7 @@ fn rejected(served: &mut Served) -> usize {
         .len()
 }
 
-/// Proves: T4.
+/// Proves: T3, T4.
 #[test]
 fn a_file_that_comes_changes_or_goes_is_noticed_and_told() {
     let mut served = served();

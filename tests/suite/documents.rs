@@ -137,6 +137,32 @@ fn the_first_tool_file_of_the_readme_has_at_most_ten_lines() {
     assert!(first.lines().count() <= 10, "{first}");
 }
 
+/// The files that the documents name are there, so that a reader who follows a link or a table arrives.
+#[test]
+fn paths_that_the_architecture_names_exist() {
+    let text = read("docs/architecture.md");
+    let mut seen = 0;
+    for name in text.split('`').skip(1).step_by(2) {
+        let name = name.split("::").next().unwrap();
+        if !name.ends_with(".rs") || name.contains("NAME") {
+            continue;
+        }
+        seen += 1;
+        let top = repository();
+        let starts = [
+            "",
+            "ahma_core/src/",
+            "ahma_http_bridge/src/",
+            "ahma_sandbox/",
+        ];
+        let exists = starts
+            .iter()
+            .any(|start| top.join(start).join(name).exists());
+        assert!(exists, "docs/architecture.md names {name}");
+    }
+    assert!(seen > 15, "only {seen} files are named");
+}
+
 /// Proves: W2, W3, W4.
 #[test]
 fn the_service_and_the_project_are_told_apart() {
@@ -190,7 +216,13 @@ fn documents_name_no_machine() {
     for document in [
         "README.md",
         "AGENTS.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
         "REQUIREMENTS.md",
+        "SECURITY.md",
+        "docs/architecture.md",
+        "docs/benchmarks.md",
+        "docs/http.md",
         "docs/mtdf.md",
         "docs/sandbox.md",
     ] {

@@ -11,6 +11,7 @@
 )]
 
 mod caller;
+mod health;
 mod isolation;
 mod memory;
 #[path = "../stdio/plain.rs"]
@@ -52,6 +53,7 @@ fn main() {
     latency(&ahma, &plain);
     throughput(&ahma, &plain);
     drop((ahma, plain));
+    health::measure(scope.path(), &arguments);
     memory::measure(scope.path(), &arguments);
     isolation::measure(&arguments);
 }

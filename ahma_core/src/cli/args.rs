@@ -21,7 +21,7 @@ Examples:
           only what my-tools/git.json and my-tools/cargo.json offer
 
 An entry of an mcp.json:
-  { \"mcpServers\": { \"ahma\": { \"command\": \"ahma_mcp\" } } }
+  { \"mcpServers\": { \"Ahama\": { \"command\": \"ahma_mcp\" } } }
 
 Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox,
 4 no port or no state file";
@@ -31,7 +31,7 @@ Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox,
 #[command(name = "ahma_mcp", version, after_help = EXAMPLES)]
 pub(super) struct Args {
     /// What to do.
-    #[arg(long, alias = "transport", value_enum, default_value_t = Mode::Stdio)]
+    #[arg(long, visible_alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
 
     /// Directory with tool files; may be given several times. Default: `AHMA_TOOLS_DIR` (several are
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_scope: Option<PathBuf>,
 
-    /// Lets the scope be `/` or the home directory.
+    /// Allow the scope to be `/` or the home directory.
     #[arg(long)]
     pub(super) allow_wide_scope: bool,
 
@@ -60,12 +60,12 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_write: Vec<PathBuf>,
 
-    /// One more path in the scope that commands may not write; may be given several times. Usually:
+    /// One more path in the scope that commands may not write; may be given several times. By default these are protected:
     /// .git/hooks, .vscode, .idea, .mcp.json, .ahma, and where tool files are read from.
     #[arg(long, value_name = "PATH")]
     pub(super) protect: Vec<PathBuf>,
 
-    /// A path that commands may write although it is usually protected; may be given several times.
+    /// A path that commands may write although it is protected by default; may be given several times.
     #[arg(long, value_name = "PATH")]
     pub(super) unprotect: Vec<PathBuf>,
 
@@ -73,7 +73,7 @@ pub(super) struct Args {
     #[arg(long, value_enum)]
     pub(super) network: Option<NetworkArg>,
 
-    /// Runs commands without the kernel's confinement. Also `AHMA_NO_SANDBOX=1`.
+    /// Run commands without the sandbox: they can do what you can do. Also `AHMA_NO_SANDBOX=1`.
     #[arg(long)]
     pub(super) no_sandbox: bool,
 
@@ -81,45 +81,45 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     pub(super) pass_env: Vec<OsString>,
 
-    /// No `sandboxed_shell`: declared tools only.
+    /// Leave `sandboxed_shell` out: only declared tools can run commands.
     #[arg(long)]
     pub(super) no_shell: bool,
 
-    /// Every call waits for its command, whatever the caller and the tool file say.
+    /// Make every call wait for its command, whatever the caller and the tool file say.
     #[arg(long)]
     pub(super) sync: bool,
 
-    /// Deadline of a command unless the call says otherwise.
+    /// How long a command may run, unless its tool file or the call says otherwise.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(super) timeout: u32,
 
-    /// Commands that run at the same time.
+    /// How many commands may run at the same time.
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) max_operations: u32,
 
-    /// Commands that wait for others to end; more are refused.
+    /// How many commands may wait for others to end; further ones are refused.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub(super) max_queue: u32,
 
-    /// Ended operations that are remembered.
+    /// How many finished operations are remembered.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) keep_operations: u32,
 
-    /// How long ended operations are remembered.
+    /// How long finished operations are remembered.
     #[arg(long, value_name = "MINUTES", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_080))]
     pub(super) keep_minutes: u32,
 
-    /// Shells that are started ahead of time and wait for the scripts of `sandboxed_shell`, each for one.
-    /// While scripts come in a row up to 12 wait.
+    /// How many shells are started ahead of time, each to run one script of `sandboxed_shell`. While scripts come in
+    /// quick succession, up to 12 are kept ready.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
     pub(super) warm_shells: u32,
 
-    /// Disk that outputs take together; beyond it the oldest ended operations keep only the beginning
-    /// and the end of theirs.
+    /// How much disk space the outputs of all operations may take together; beyond it the oldest finished operations
+    /// keep only the beginning and the end of theirs.
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) spool_mb: u32,
 
-    /// The address HTTP is served on; only loopback addresses are taken.
+    /// The address HTTP is served on; must be a loopback address.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(super) http_host: String,
 
@@ -127,37 +127,37 @@ pub(super) struct Args {
     #[arg(long, value_name = "PORT")]
     pub(super) http_port: Option<u16>,
 
-    /// What callers over HTTP have to show: `auto` (a secret that is made once for each project), `off`, or a secret.
-    /// Default: `AHMA_HTTP_TOKEN`, which others cannot see as easily as an argument, else auto.
+    /// The token that HTTP clients must send: `auto` (a secret that is created once per project), `off`, or a secret of
+    /// your own. Default: `AHMA_HTTP_TOKEN`, which is harder for others to see than an argument, else auto.
     #[arg(long, value_name = "auto|off|VALUE")]
     pub(super) http_token: Option<String>,
 
-    /// Web pages of this origin may call, such as <http://localhost:5173>; may be given several times.
+    /// An origin whose web pages may call the server, such as <http://localhost:5173>; may be given several times.
     #[arg(long, value_name = "ORIGIN")]
     pub(super) allow_origin: Vec<String>,
 
-    /// Sessions over HTTP that are open at the same time; more are refused.
+    /// How many HTTP sessions may be open at the same time; further ones are refused.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) max_sessions: u32,
 
-    /// A session that nobody uses for this long ends; one with an open stream or a running operation is in use.
+    /// A session ends after this long without use; one with an open stream or a running operation is in use.
     #[arg(long, value_name = "MINUTES", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_080))]
     pub(super) session_idle_minutes: u32,
 
-    /// Requests a second of a session, or of all callers together that have none; 0 for no limit.
+    /// How many requests per second a session may make (or all callers without a session together); 0 for no limit.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(super) rate_limit: u32,
 
-    /// Requests that may come at once before that counts.
+    /// How many requests may come at once before the rate limit applies.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) rate_burst: u32,
 
-    /// Each session over HTTP has a scope, a sandbox and operations of its own: the scope is the first root that its
-    /// client names. Needs --scope-root.
+    /// Give each HTTP session a scope, a sandbox and operations of its own; the scope is the first root that its client
+    /// names. Needs --scope-root.
     #[arg(long, requires = "scope_root")]
     pub(super) session_isolation: bool,
 
-    /// A directory at or below which the scopes of sessions are; may be given several times.
+    /// A directory that the scopes of sessions must be in; may be given several times.
     #[arg(long, value_name = "DIR", requires = "session_isolation")]
     pub(super) scope_root: Vec<PathBuf>,
 
@@ -165,20 +165,21 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME=PATH")]
     pub(super) workspace: Vec<String>,
 
-    /// Where a record of every operation goes: a file, or `off`. Default: a file a day in the user's cache
-    /// directory, of which 30 are kept.
+    /// Where every operation is recorded: a file, or `off`. Default: one file per day in the user's cache directory, of
+    /// which 30 are kept.
     #[arg(long, value_name = "FILE|off")]
     pub(super) audit_log: Option<PathBuf>,
 
-    /// Log to stderr, in colours unless `NO_COLOR` is set. Default: to a file a day in the user's cache directory, of which 7 are kept.
+    /// Log to stderr, in colour unless `NO_COLOR` is set. Default: one file per day in the user's cache directory, of
+    /// which 7 are kept.
     #[arg(long)]
     pub(super) log_to_stderr: bool,
 
-    /// How much is logged. Default: `RUST_LOG`, else info.
+    /// The least severe level that is logged. Default: `RUST_LOG`, else info.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(super) log_level: Option<LogLevel>,
 
-    /// Log everything that helps to find faults; the same as --log-level debug.
+    /// Log details for troubleshooting; the same as --log-level debug.
     #[arg(long, conflicts_with = "log_level")]
     pub(super) debug: bool,
 }
@@ -186,15 +187,15 @@ pub(super) struct Args {
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LogLevel {
-    /// What went wrong.
+    /// Only failures that affect someone's work.
     Error,
-    /// And what might.
+    /// Also failed commands, and what the server could recover from.
     Warn,
-    /// And what happens.
+    /// Also milestones, such as the start and the end of the server.
     Info,
-    /// And how.
+    /// Also details for troubleshooting.
     Debug,
-    /// And every message.
+    /// Also every MCP message.
     Trace,
 }
 

@@ -114,6 +114,8 @@ fn read_status(text: &str) -> GitState {
 }
 
 /// A URL may hold a name and a password, or a token.
+/// By hand, because a remote is whatever somebody typed: the `url` crate reads `user:80/rest@host` as the host `user`, and
+/// would leave the rest of the password in the path.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

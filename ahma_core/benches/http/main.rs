@@ -11,7 +11,6 @@
 )]
 
 mod caller;
-mod health;
 mod isolation;
 mod memory;
 #[path = "../stdio/plain.rs"]
@@ -53,7 +52,6 @@ fn main() {
     latency(&ahma, &plain);
     throughput(&ahma, &plain);
     drop((ahma, plain));
-    health::measure(scope.path(), &arguments);
     memory::measure(scope.path(), &arguments);
     isolation::measure(&arguments);
 }

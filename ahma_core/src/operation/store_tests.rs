@@ -238,3 +238,31 @@ async fn a_watcher_that_is_too_slow_is_told_how_much_it_missed() {
         }
     );
 }
+
+/// What `/health` asks. While the collection is locked nobody can look at an operation, so an answer that comes meanwhile
+/// costs the same with one remembered operation as with a thousand.
+///
+/// Proves: H19.
+#[test]
+fn operations_are_counted_without_looking_at_them() {
+    let store = store(1000, 1000);
+    for number in 0..1000 {
+        let operation = begin(&store, "t");
+        if number >= 2 {
+            end(&store, &operation);
+        }
+    }
+    let counted = std::thread::scope(|threads| {
+        let locked = store.lock();
+        let (tell, told) = std::sync::mpsc::channel();
+        let store = &store;
+        threads.spawn(move || {
+            let states = [OperationState::Queued, OperationState::Completed];
+            let _ = tell.send(states.map(|state| store.count(state)));
+        });
+        let counted = told.recv_timeout(Duration::from_secs(10));
+        drop(locked);
+        counted
+    });
+    assert_eq!(counted, Ok([2, 998]));
+}

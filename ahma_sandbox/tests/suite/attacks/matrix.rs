@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Battlefield, Sandbox, User, reached};
+use super::{Sandbox, User, battlefield};
 
 const SANDBOXES: [(Sandbox, &str); 9] = [
     (Sandbox::Full, "all layers"),
@@ -36,9 +36,9 @@ impl Matrix {
             User::Tester => "root",
             User::Nobody => "user",
         };
-        let results = Battlefield::new(user).attack_confined(sandbox.0);
-        self.attacks = results.len();
-        for attack in reached(&results) {
+        let outcome = battlefield::confined(user, sandbox.0);
+        self.attacks = outcome.results.len();
+        for attack in outcome.reached() {
             let of_attack = self.by_attack.entry(attack.replace('_', " ")).or_default();
             of_attack.entry(sandbox.1).or_default().insert(name);
         }

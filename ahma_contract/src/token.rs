@@ -19,7 +19,7 @@ const MAX_LEN: usize = 512;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Arc<str>);
 
-/// Why a text is no token.
+/// Why a text is not a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// It is too short or too long.

@@ -59,7 +59,7 @@ pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<
 }
 
 /// Whether a file of this name is one to read: hidden files are other programs' business, and the
-/// schema is no tool.
+/// schema is not a tool.
 fn is_tool_file_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.ends_with(b".json") && !name.starts_with(b".") && name != SCHEMA_FILE_NAME.as_bytes()

@@ -127,27 +127,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let home = directory.path().canonicalize().unwrap();
         for name in [
-            "work/a/sub",
-            "work/with space",
+            "code/a/sub",
+            "code/with space",
             "other",
             ".ssh",
-            "work/state/tokens",
-            "work/temporary/deep/ahma-0123/home",
-            "work/temporary/deep/.ahma-4567",
-            "work/a/.ahma/tools",
-            "work/tools",
+            "code/state/tokens",
+            "code/temporary/deep/ahma-0123/home",
+            "code/temporary/deep/.ahma-4567",
+            "code/a/.ahma/tools",
+            "code/tools",
         ] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
-        fs::write(home.join("work/file"), "").unwrap();
-        symlink(home.join("other"), home.join("work/out")).unwrap();
-        symlink(home.join("work/a"), home.join("in")).unwrap();
+        fs::write(home.join("code/file"), "").unwrap();
+        symlink(home.join("other"), home.join("code/out")).unwrap();
+        symlink(home.join("code/a"), home.join("in")).unwrap();
         let rules = RootRules {
-            roots: vec![home.join("work"), home.join(".ssh")],
+            roots: vec![home.join("code"), home.join(".ssh")],
             home: Some(home.clone()),
-            secret: vec![home.join("work/state/tokens")],
-            tools: vec![home.join("work/a/.ahma"), home.join("work/tools")],
-            private_base: home.join("work/temporary/deep"),
+            secret: vec![home.join("code/state/tokens")],
+            tools: vec![home.join("code/a/.ahma"), home.join("code/tools")],
+            private_base: home.join("code/temporary/deep"),
         };
         Home {
             _directory: directory,
@@ -166,13 +166,13 @@ mod tests {
     fn a_directory_below_a_scope_root_is_taken() {
         let home = home();
         for (uri, path) in [
-            ("file://HOME/work/a", "work/a"),
-            ("file://HOME/work/a/", "work/a"),
-            ("FILE://localhostHOME/work/a/sub", "work/a/sub"),
-            ("file://HOME/work/with%20space", "work/with space"),
-            ("file://HOME/work/%61", "work/a"),
-            ("file://HOME/work/a/../a", "work/a"),
-            ("file://HOME/in", "work/a"),
+            ("file://HOME/code/a", "code/a"),
+            ("file://HOME/code/a/", "code/a"),
+            ("FILE://localhostHOME/code/a/sub", "code/a/sub"),
+            ("file://HOME/code/with%20space", "code/with space"),
+            ("file://HOME/code/%61", "code/a"),
+            ("file://HOME/code/a/../a", "code/a"),
+            ("file://HOME/in", "code/a"),
         ] {
             assert_eq!(scope(&home, uri), Ok(home.home.join(path)), "{uri}");
         }
@@ -186,31 +186,31 @@ mod tests {
             ("file:///", "below one of those"),
             ("file://HOME", "below one of those"),
             ("file://HOME/other", "below one of those"),
-            ("file://HOME/work/out", "below one of those"),
-            ("file://HOME/work/a/..%2f..%2fother", "below one of those"),
-            ("file://HOME/work/%2e%2e/other", "below one of those"),
+            ("file://HOME/code/out", "below one of those"),
+            ("file://HOME/code/a/..%2f..%2fother", "below one of those"),
+            ("file://HOME/code/%2e%2e/other", "below one of those"),
             ("file://HOME/.ssh", "hidden"),
-            ("file://HOME/work/state", "secrets"),
-            ("file://HOME/work/state/tokens", "secrets"),
-            ("file://HOME/work/temporary", "private directories"),
-            ("file://HOME/work", "secrets"),
+            ("file://HOME/code/state", "secrets"),
+            ("file://HOME/code/state/tokens", "secrets"),
+            ("file://HOME/code/temporary", "private directories"),
+            ("file://HOME/code", "secrets"),
             (
-                "file://HOME/work/temporary/deep/ahma-0123",
+                "file://HOME/code/temporary/deep/ahma-0123",
                 "private directories",
             ),
             (
-                "file://HOME/work/temporary/deep/ahma-0123/home",
+                "file://HOME/code/temporary/deep/ahma-0123/home",
                 "private directories",
             ),
-            ("file://HOME/work/temporary/deep/.ahma-4567", "hidden"),
-            ("file://HOME/work/tools", "tools"),
-            ("file://HOME/work/a/.ahma", "hidden"),
-            ("file://HOME/work/file", "directory"),
-            ("file://HOME/work/missing", "cannot be used"),
+            ("file://HOME/code/temporary/deep/.ahma-4567", "hidden"),
+            ("file://HOME/code/tools", "tools"),
+            ("file://HOME/code/a/.ahma", "hidden"),
+            ("file://HOME/code/file", "directory"),
+            ("file://HOME/code/missing", "cannot be used"),
             ("file://example.invalid/x", "another machine"),
-            ("file://HOME/work/a%00", "NUL byte"),
-            ("file://HOME/work/a%2", "cannot be used"),
-            ("file://HOME/work/a?x", "query"),
+            ("file://HOME/code/a%00", "NUL byte"),
+            ("file://HOME/code/a%2", "cannot be used"),
+            ("file://HOME/code/a?x", "query"),
             ("file:relative", "below one of those"),
             ("http://127.0.0.1/", "file://"),
             ("", "file://"),

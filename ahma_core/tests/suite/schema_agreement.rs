@@ -132,7 +132,7 @@ fn loader_accepts(path: PathBuf) -> bool {
         .is_empty()
 }
 
-/// `None` when the text is no JSON: then there is nothing a schema could probe.
+/// `None` when the text is not JSON: then there is nothing a schema could probe.
 fn schema_accepts(validator: &Validator, path: &PathBuf) -> Option<bool> {
     let document: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).ok()?;
     Some(validator.is_valid(&document))

@@ -8,7 +8,7 @@ use crate::{load_texts, tool, tools_of};
 fn sequence(tool: &ToolSpec) -> &Sequence {
     match &tool.action {
         Action::Sequence(sequence) => sequence,
-        Action::Run(_) => panic!("{} is no sequence", tool.name),
+        Action::Run(_) => panic!("{} is not a sequence", tool.name),
     }
 }
 

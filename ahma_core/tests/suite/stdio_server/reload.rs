@@ -173,7 +173,7 @@ fn change(project: &Workspace, number: usize, round: usize) {
     let file = format!(".ahma/tools/{name}.json");
     let content = tool(&name, &format!("round {round}"));
     match number % 3 {
-        // In two halves, of which the first is no JSON.
+        // In two halves, of which the first is not JSON.
         0 => {
             let path = project.write(&file, &content[..content.len() / 2]);
             let mut rest = OpenOptions::new().append(true).open(path).unwrap();

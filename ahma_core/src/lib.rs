@@ -53,6 +53,8 @@ mod operation;
 #[cfg(feature = "server")]
 mod output;
 #[cfg(feature = "server")]
+mod owner_warnings;
+#[cfg(feature = "server")]
 mod project;
 #[cfg(feature = "server")]
 mod registry;
@@ -74,6 +76,8 @@ pub use operation::{
     Completion, OperationEvent, OperationEvents, OperationFilter, OperationHandle, OperationId,
     OperationRecord, OperationState, OperationStore, Retention,
 };
+#[cfg(feature = "server")]
+pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
 pub use registry::ToolFileRules;
 #[cfg(feature = "server")]

@@ -11,7 +11,25 @@ use crate::system_paths::is_readable;
 
 /// Variables that pass through when the server has them: they say how text looks and what time it
 /// is, and hold no secrets.
-const PASSED_ON: [&str; 4] = ["LANG", "LANGUAGE", "TZ", "COLORTERM"];
+const PASSED_ON: [&str; 17] = [
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "COLORTERM",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
+];
 
 /// Variables that name files with certificates. They pass when commands can read those.
 const CERTIFICATES: [&str; 8] = [
@@ -25,7 +43,7 @@ const CERTIFICATES: [&str; 8] = [
     "NODE_EXTRA_CA_CERTS",
 ];
 
-/// Variables that name a proxy. They pass when no password is in them.
+/// Variables that name a proxy. They pass when there is no room for a secret in them.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
 /// Where programs are looked for when the server has no PATH.
@@ -40,11 +58,9 @@ pub fn command_environment(
 ) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> = BTreeMap::new();
     for (name, value) in server {
-        let is_locale = name.as_encoded_bytes().starts_with(b"LC_");
         let passes = PASSED_ON.iter().any(|passed| name == passed)
-            || is_locale
             || CERTIFICATES.iter().any(|it| name == it) && is_granted(Path::new(value), policy)
-            || is_proxy(name) && !value.as_encoded_bytes().contains(&b'@');
+            || is_proxy(name) && is_free_of_secrets(value);
         if passes || also.contains(name) {
             environment.insert(name.clone(), value.clone());
         }
@@ -99,6 +115,22 @@ pub fn command_environment(
 /// Both spellings are in use.
 fn is_proxy(name: &OsStr) -> bool {
     PROXIES.iter().any(|it| name.eq_ignore_ascii_case(it))
+}
+
+/// Whether the name of a proxy, or a list of hosts, is only that: a password, a query or a path could be a secret.
+fn is_free_of_secrets(proxy: &OsStr) -> bool {
+    let Some(text) = proxy.to_str() else {
+        return false;
+    };
+    let (_, hosts) = text.split_once("://").unwrap_or(("", text));
+    hosts.split(',').map(str::trim).all(|host| {
+        // In a list of hosts, an address and the length of its network.
+        let (host, network) = host.split_once('/').unwrap_or((host, ""));
+        let is_name = |it: char| it.is_ascii_alphanumeric() || "._-:[]*%".contains(it);
+        host.chars().all(is_name)
+            && network.len() <= 3
+            && network.chars().all(|it| it.is_ascii_digit())
+    })
 }
 
 /// Whether commands can read a path.
@@ -210,6 +242,25 @@ mod tests {
         assert_eq!(value("http_proxy"), None);
     }
 
+    /// Proves: S48.
+    #[test]
+    fn a_proxy_passes_only_where_nothing_could_be_a_secret() {
+        for (proxy, passes) in [
+            ("http://proxy:3128", true),
+            ("http://proxy:3128/", true),
+            ("proxy.local", true),
+            ("socks5h://[::1]:1080", true),
+            ("localhost, 127.0.0.1,.corp,10.0.0.0/8,*.internal", true),
+            ("http://me:secret@proxy:3128", false),
+            ("http://proxy:3128/?token=secret", false),
+            ("http://proxy:3128/secret", false),
+            ("http://proxy:3128#secret", false),
+            ("http://proxy/12345", false),
+        ] {
+            assert_eq!(is_free_of_secrets(OsStr::new(proxy)), passes, "{proxy}");
+        }
+    }
+
     #[test]
     fn home_and_temporary_files_are_private() {
         let environment = environment(&[("HOME", "/home/me"), ("TMPDIR", "/tmp")], &[]);
@@ -231,8 +282,16 @@ mod tests {
         );
     }
 
+    /// Proves: S19.
     #[test]
-    fn locale_and_time_zone_pass() {
+    fn locale_and_time_zone_pass_and_nothing_that_only_begins_like_them() {
+        let other = environment(
+            &[("LC_SECRET", "x"), ("LANG_TOKEN", "x"), ("TZDATA", "x")],
+            &[],
+        );
+        for name in ["LC_SECRET", "LANG_TOKEN", "TZDATA"] {
+            assert!(!other.contains_key(OsStr::new(name)), "{name}");
+        }
         let environment = environment(
             &[("LANG", "de_DE.UTF-8"), ("LC_ALL", "C"), ("TZ", "UTC")],
             &[],

@@ -1,9 +1,12 @@
 //! What the server does for its own protection.
 
+use std::ffi::OsStr;
 use std::io;
+use std::sync::OnceLock;
 
+use rustix::fs::Mode;
 use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit, umask,
 };
 
 /// Keeps other processes of the same user from looking into this one: no core dump, no debugger, no
@@ -20,6 +23,32 @@ pub fn give_memory_back() {
     #[expect(unsafe_code, reason = "the allocator has no other face")]
     unsafe {
         libc::mallopt(libc::M_TOP_PAD, 0);
+    }
+}
+
+/// The umask of commands, once this process has another one.
+static UMASK_OF_COMMANDS: OnceLock<Mode> = OnceLock::new();
+
+/// Makes every file of this process readable by its user only, also those that libraries make. Commands keep the umask
+/// that this process was started with. To be called before there are other threads.
+pub fn keep_own_files_private() {
+    let of_operator = umask(Mode::RWXG | Mode::RWXO);
+    // Another call finds the private one in place.
+    let _ = UMASK_OF_COMMANDS.set(of_operator);
+}
+
+/// What a host is told about the umask of its commands; none means that it has the right one already.
+pub(crate) fn umask_of_commands() -> Option<String> {
+    UMASK_OF_COMMANDS
+        .get()
+        .map(|mask| format!("{:o}", mask.bits()))
+}
+
+/// In a host: takes over what it was told.
+pub(crate) fn set_umask(told: &OsStr) {
+    let mask = told.to_str().and_then(|it| u32::from_str_radix(it, 8).ok());
+    if let Some(mask) = mask {
+        umask(Mode::from_raw_mode(mask));
     }
 }
 

@@ -6,6 +6,7 @@
 //! are not to be had it goes on without them and says what that leaves open.
 
 mod descendants;
+mod inherited;
 mod launch;
 mod namespaces;
 #[cfg(target_arch = "x86_64")]
@@ -58,6 +59,10 @@ fn run() -> io::Result<Infallible> {
     crate::hardening::allow_many_descriptors();
     // Once here and not for every command: what is blocked cannot end this process.
     Signals::default_all();
+    if let Some(umask) = std::env::args_os().nth(2) {
+        crate::hardening::set_umask(&umask);
+    }
+    inherited::in_case_of_need();
     let (policy, accepted) = match read_first(&server) {
         Ok(First::Policy(policy, accepted)) => (*policy, accepted),
         Ok(First::PrewarmSpec(prewarm)) => run_prewarmed(&prewarm, server, &signals),
@@ -291,6 +296,7 @@ fn host(
                 ruleset: setup.ruleset,
                 limits: policy.limits,
                 pid_namespaces: setup.pid_namespaces,
+                counts_processes: setup.counts_processes,
                 launch: policy.launch,
                 server,
             };

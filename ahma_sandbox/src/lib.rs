@@ -67,13 +67,16 @@ pub use command::{CommandRequest, Exit, Input, NoExit};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
-pub use hardening::{allow_many_descriptors, give_memory_back, protect_this_process};
+pub use hardening::{
+    allow_many_descriptors, give_memory_back, keep_own_files_private, protect_this_process,
+};
 #[cfg(target_os = "linux")]
 pub use host::become_host_if_asked;
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
-    become_host_if_asked, enlarge_pipe, give_memory_back, protect_this_process,
+    become_host_if_asked, enlarge_pipe, give_memory_back, keep_own_files_private,
+    protect_this_process,
 };
 pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
 pub use prewarm::PrewarmSpec;

@@ -46,6 +46,9 @@ pub fn allow_many_descriptors() {}
 /// The allocator sees to that.
 pub fn give_memory_back() {}
 
+/// Nothing: commands are started by this process itself here, and would have the same umask.
+pub fn keep_own_files_private() {}
+
 /// Pipes grow by themselves.
 pub fn enlarge_pipe(_output: &pipe::Receiver, _bytes: usize) -> io::Result<()> {
     Ok(())

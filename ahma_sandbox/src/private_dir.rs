@@ -3,13 +3,15 @@
 //! Only its owner can enter it. It is removed when dropped; those of servers that were killed are
 //! removed by the next one, which knows them by a lock that nobody holds any more.
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::fs::{CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, open, openat};
+use rustix::path::Arg;
 
 const PREFIX: &str = "ahma-";
 const LOCK: &str = "lock";
@@ -127,26 +129,51 @@ fn remove(path: &Path) -> io::Result<()> {
 fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(path);
+            make_writable(CWD, path);
             fs::remove_dir_all(path)
         }
         done => done,
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "runs before the server serves, or when it ends"
-)]
-fn make_writable(directory: &Path) {
-    let all = fs::Permissions::from_mode(0o700);
-    let _ = fs::set_permissions(directory, all);
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        // Links are not followed: what they lead to is not ours to change.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_writable(&entry.path());
-        }
+/// Opens every directory below one for its owner. By descriptor: whatever is put in the place of a directory meanwhile,
+/// such as a link to one elsewhere, is not what changes.
+fn make_writable(directory: impl AsFd, name: impl Arg + Copy) {
+    let Ok(held) = open_for_owner(directory, name) else {
+        return;
+    };
+    let Ok(entries) = Dir::read_from(&held) else {
+        return;
+    };
+    let directories = entries.flatten().filter(|entry| {
+        let itself = matches!(entry.file_name().to_bytes(), b"." | b"..");
+        !itself && entry.file_type() == FileType::Directory
+    });
+    // All of them first, so that one descriptor is open for each level.
+    let names: Vec<CString> = directories.map(|it| it.file_name().to_owned()).collect();
+    for name in names {
+        make_writable(&held, name.as_c_str());
     }
+}
+
+#[cfg(target_os = "linux")]
+fn open_for_owner(directory: impl AsFd, name: impl Arg + Copy) -> io::Result<OwnedFd> {
+    use std::os::fd::AsRawFd as _;
+    // Reading it may be what is not allowed yet.
+    let only_held = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = openat(directory, name, only_held, Mode::empty())?;
+    let itself = format!("/proc/self/fd/{}", held.as_raw_fd());
+    rustix::fs::chmod(itself, Mode::RWXU)?;
+    let read = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat(held, ".", read, Mode::empty())?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_for_owner(directory: impl AsFd, name: impl Arg + Copy) -> io::Result<OwnedFd> {
+    use rustix::fs::{AtFlags, chmodat};
+    chmodat(&directory, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)?;
+    let read = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, name, read, Mode::empty())?)
 }
 
 fn random() -> io::Result<u64> {
@@ -158,6 +185,8 @@ fn random() -> io::Result<u64> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests may block")]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -226,7 +255,7 @@ mod tests {
         for path in [&locked, &outside] {
             fs::set_permissions(path, fs::Permissions::from_mode(0o500)).unwrap();
         }
-        make_writable(private.path());
+        make_writable(CWD, private.path());
         assert_eq!(fs::metadata(&locked).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&outside).unwrap().mode() & 0o777, 0o500);
         let path = private.path().to_owned();

@@ -1,6 +1,7 @@
 //! A client that speaks MCP with a server process line by line, and sees everything on its stdout.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -14,6 +15,9 @@ use crate::Workspace;
 
 /// No test waits longer than this for an answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The file in the cache that a server's stderr goes to.
+const STDERR: &str = "stderr";
 
 /// A server process and the connection to it.
 pub struct McpProcess {
@@ -35,12 +39,12 @@ impl McpProcess {
         directory: &Path,
         environment: &[(&str, &str)],
     ) -> Self {
-        Self::start_with(program, arguments, directory, environment, Stdio::null())
+        Self::start_with(program, arguments, directory, environment, None)
     }
 
     /// The same, with a stderr that nobody reads.
     pub fn start_unread(program: &str, arguments: &[&str], directory: &Path) -> Self {
-        Self::start_with(program, arguments, directory, &[], Stdio::piped())
+        Self::start_with(program, arguments, directory, &[], Some(Stdio::piped()))
     }
 
     fn start_with(
@@ -48,9 +52,13 @@ impl McpProcess {
         arguments: &[&str],
         directory: &Path,
         environment: &[(&str, &str)],
-        stderr: Stdio,
+        stderr: Option<Stdio>,
     ) -> Self {
         let cache = Workspace::new();
+        let stderr = stderr.unwrap_or_else(|| {
+            let file = File::create(cache.path().join(STDERR));
+            file.expect("a file can be made").into()
+        });
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(directory)
@@ -103,6 +111,11 @@ impl McpProcess {
         );
         process.notify("notifications/initialized", &json!({}));
         process
+    }
+
+    /// What the server has written to stderr so far.
+    pub fn stderr(&self) -> String {
+        std::fs::read_to_string(self.cache.path().join(STDERR)).expect("it goes to a file")
     }
 
     /// The user's cache directory, as the server sees it.
@@ -268,6 +281,8 @@ pub struct CallResult {
     pub is_error: bool,
     /// The operation record, where there is one.
     pub record: Value,
+    /// What the user should look at, for programs.
+    pub warnings: Value,
     /// The structured content, where there is some.
     pub structured: Value,
 }
@@ -284,6 +299,7 @@ impl CallResult {
                 .to_owned(),
             is_error: result["isError"].as_bool().unwrap_or_default(),
             record: result["_meta"]["ahma/operation"].clone(),
+            warnings: result["_meta"]["ahma/warnings"].clone(),
             structured: result["structuredContent"].clone(),
         }
     }

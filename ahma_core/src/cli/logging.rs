@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use ahma_transport::MessageTrace;
 use rustix::fs::OFlags;
@@ -18,11 +19,14 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::batch_writer::{BatchGuard, BatchWriter};
 use super::log_settings::{AuditSettings, LogSettings};
 use crate::audit::AuditLog;
+use crate::owner_warnings::SayWarning;
 
 /// Log files that are kept, one a day.
 const LOGS_KEPT: usize = 7;
 /// Lines that wait to be written; more are dropped. Room for them is taken when the log begins.
 const LINES_WAITING: usize = 1000;
+/// The same for warnings on stderr.
+const WARNINGS_WAITING: usize = 100;
 /// Audit logs that are kept, one a day.
 const AUDIT_LOGS_KEPT: usize = 30;
 
@@ -124,6 +128,20 @@ impl Logging {
         Some(MessageTrace::new(colours, move |text| {
             // What cannot be shown is not: a call does not wait for its message to be seen.
             let _ = writer.clone().write_all(text.as_bytes());
+        }))
+    }
+
+    /// Says warnings on stderr while the log goes to a file. Nobody may read stderr: a warning is dropped then, and stands in
+    /// the log.
+    pub(super) fn say_on_stderr(&mut self, settings: &LogSettings) -> Option<SayWarning> {
+        if settings.to_stderr {
+            return None;
+        }
+        let builder = NonBlockingBuilder::default().buffered_lines_limit(WARNINGS_WAITING);
+        let (writer, guard) = builder.finish(io::stderr());
+        self.guards.push(guard);
+        Some(Arc::new(move |warning: &str| {
+            let _ = writeln!(writer.clone(), "warning: {warning}");
         }))
     }
 

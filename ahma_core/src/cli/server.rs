@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_contract::UserDirectories;
-use ahma_sandbox::{allow_many_descriptors, give_memory_back, protect_this_process};
+use ahma_sandbox::{
+    allow_many_descriptors, give_memory_back, keep_own_files_private, protect_this_process,
+};
 use ahma_transport::{Direction, MessageTrace};
 
 use super::args::{Args, Mode};
@@ -48,6 +50,7 @@ fn live(args: &Args) -> Result<(), StartupError> {
     // Before the settings, which count them.
     allow_many_descriptors();
     give_memory_back();
+    keep_own_files_private();
     let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
     let directory = std::env::current_dir().map_err(|error| usage(&error))?;
     let settings = Settings::resolve(args, &environment, &user, &directory);
@@ -102,6 +105,7 @@ fn shared(
     config.max_operations = settings.max_operations;
     config.spool_bytes = settings.spool_bytes;
     config.audit = audit.map_err(StartupError::Usage)?;
+    config.say_warning = logging.say_on_stderr(&settings.log);
     config.report_trouble = trace.map(report);
     config.warnings.clone_from(&logging.warnings);
     config.endpoint = EndpointInfo::new(settings.mode.name(), is_isolated);

@@ -1,6 +1,6 @@
 //! What starts jobs and sees to it that every one ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tracing::Instrument as _;
 
@@ -9,7 +9,7 @@ use super::host_pool::HostPool;
 use super::job::{Job, JobDescription};
 use super::run::{Audited, ReportTrouble, Run};
 use super::slots::Slots;
-use crate::audit::{AuditContext, AuditLog};
+use crate::audit::AuditLog;
 use crate::operation::{
     AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,
 };
@@ -90,7 +90,8 @@ impl Executor {
             trouble: self.trouble.clone(),
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),
-                context: AuditContext::new(Arc::clone(client), &job.argv()),
+                client: Arc::clone(client),
+                context: OnceLock::new(),
             }),
         };
         // What it logs belongs to the request that started it.
@@ -118,6 +119,7 @@ impl Executor {
 
 /// Runs a job, whatever comes of it. Dropping this ends the operation too.
 async fn to_the_end(run: Run, job: impl Job) {
+    run.record_start(&job).await;
     if run.tamper.begin() {
         run.hosts.renew().await;
     }

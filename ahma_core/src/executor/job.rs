@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::plan::CommandPlan;
 use super::run::Run;
+use crate::audit::CommandLine;
 use crate::operation::Completion;
 
 /// Work that becomes one operation. It runs commands through the [`Run`] it is given, or does without any.
@@ -12,7 +13,7 @@ pub trait Job: Send + Sync + 'static {
     fn describe(&self) -> JobDescription;
 
     /// The command lines it will run, for the audit log.
-    fn argv(&self) -> Vec<Vec<&str>>;
+    fn command_lines(&self) -> Vec<CommandLine<'_>>;
 
     /// Does it, to its end.
     fn run(self, run: &Run) -> impl Future<Output = Completion> + Send;
@@ -38,8 +39,8 @@ impl Job for CommandPlan {
         }
     }
 
-    fn argv(&self) -> Vec<Vec<&str>> {
-        vec![CommandPlan::argv(self)]
+    fn command_lines(&self) -> Vec<CommandLine<'_>> {
+        vec![self.command_line()]
     }
 
     async fn run(self, run: &Run) -> Completion {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ahma_sandbox::{CommandRequest, Input};
 
 use super::command_line::Arg;
+use crate::audit::CommandLine;
 use crate::config::Restrictions;
 
 /// Everything a command finds in its environment. Shared, because most commands have the same.
@@ -53,8 +54,14 @@ impl CommandPlan {
         }
     }
 
-    /// The words of its command line, as they are recorded.
-    pub fn argv(&self) -> Vec<&str> {
-        self.arguments.iter().map(Arg::text).collect()
+    /// Its command line, as it is recorded.
+    pub fn command_line(&self) -> CommandLine<'_> {
+        CommandLine {
+            words: self.arguments.iter().map(Arg::text).collect(),
+            input: match &self.input {
+                Input::Nothing => None,
+                Input::Bytes(bytes) => Some(bytes),
+            },
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! One operation while its job runs: what the job may do, and what is done for it in any case.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ahma_sandbox::{RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
@@ -10,6 +10,7 @@ use super::arg_files::ArgFiles;
 use super::drive::Driver;
 use super::gate::{Gate, Pass};
 use super::host_pool::HostPool;
+use super::job::Job;
 use super::plan::{CommandKind, CommandPlan};
 use crate::audit::{AuditContext, AuditLog};
 use crate::operation::{Completion, OperationHandle, OperationState, OperationStore};
@@ -20,10 +21,11 @@ const ATTEMPTS: u32 = 3;
 /// Reports why a command did not run or was lost.
 pub(crate) type ReportTrouble = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// An operation that is recorded at its end.
+/// An operation that is recorded when it begins and at its end.
 pub(super) struct Audited {
     pub(super) log: Arc<AuditLog>,
-    pub(super) context: AuditContext,
+    pub(super) client: Arc<str>,
+    pub(super) context: OnceLock<AuditContext>,
 }
 
 /// One operation while its job runs.
@@ -102,8 +104,20 @@ impl Run {
         if let (Some(report), Some(why), true) = (&self.trouble, why, ended != Ended::Well) {
             report(&format!("{id}: {why}"));
         }
+        let audited = self.audit.as_ref();
+        let context = audited.and_then(|it| it.context.get().map(|context| (&it.log, context)));
+        if let (Some((log, context)), Some(completion)) = (context, self.operation.completion()) {
+            log.ended(context, &self.operation, &completion);
+        }
+    }
+
+    /// Records that the operation begins, before anything of it runs.
+    pub(super) async fn record_start(&self, job: &impl Job) {
         if let Some(audited) = &self.audit {
-            audited.log.write(&audited.context, &self.operation);
+            let (client, lines) = (Arc::clone(&audited.client), job.command_lines());
+            let context = AuditContext::new(client, self.scope(), &lines).await;
+            audited.log.started(&context, &self.operation);
+            let _ = audited.context.set(context);
         }
     }
 

@@ -21,6 +21,7 @@ use crate::config::Restrictions;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::SpoolPlace;
+use crate::owner_warnings::OwnerWarnings;
 use crate::project;
 use crate::registry::{Registry, Reload};
 use crate::service::tools::definitions;
@@ -120,7 +121,10 @@ impl Scope {
         let spools = SpoolPlace::new(private.path(), Arc::clone(&shared.spools));
         let store = Arc::new(OperationStore::new(config.retention, spools));
         shared.remember_operations(&store);
-        let tamper = Arc::new(prepared.tamper);
+        let (scope, audit) = (&config.directory, shared.audit.clone());
+        let owner = OwnerWarnings::new(scope, audit, shared.say_warning.clone());
+        let owner = Arc::new(owner);
+        let tamper = Arc::new(prepared.tamper.with_owner(Arc::clone(&owner)));
         let mut executor = Executor::new(Arc::clone(&hosts), store, tamper, config.max_operations)
             .with_gate(Arc::clone(&shared.slots) as Arc<_>);
         if let Some(audit) = &shared.audit {
@@ -143,6 +147,7 @@ impl Scope {
             endpoint,
             started: shared.started,
             warnings: shared.warnings.clone(),
+            owner,
         };
         Ok(Scope {
             context: Arc::new(context),

@@ -15,6 +15,7 @@ use crate::audit::AuditLog;
 use crate::executor::{ReportTrouble, Slots};
 use crate::operation::{OperationState, OperationStore};
 use crate::output::{SPOOL_TOTAL, SpoolBudget};
+use crate::owner_warnings::SayWarning;
 use crate::service::EndpointInfo;
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
@@ -38,6 +39,8 @@ pub struct SharedConfig {
     pub audit: Option<AuditLog>,
     /// Reports why a command did not run or was lost.
     pub report_trouble: Option<ReportTrouble>,
+    /// Says a warning where the owner sees it at once, such as on a terminal.
+    pub say_warning: Option<SayWarning>,
     /// What the operator should know; `get_server_info` tells it.
     pub warnings: Vec<String>,
     /// How the program is reached.
@@ -55,6 +58,7 @@ impl SharedConfig {
             spool_bytes: SPOOL_TOTAL,
             audit: None,
             report_trouble: None,
+            say_warning: None,
             warnings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
         }
@@ -75,6 +79,7 @@ pub struct SharedResources {
     pub(super) spools: Arc<SpoolBudget>,
     pub(super) audit: Option<Arc<AuditLog>>,
     pub(super) report_trouble: Option<ReportTrouble>,
+    pub(super) say_warning: Option<SayWarning>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
     /// The operations of every scope that is open now.
@@ -98,6 +103,7 @@ impl SharedResources {
             spools: Arc::new(SpoolBudget::new(config.spool_bytes)),
             audit: config.audit.map(Arc::new),
             report_trouble: config.report_trouble,
+            say_warning: config.say_warning,
             warnings: config.warnings,
             endpoint: config.endpoint,
             stores: Mutex::default(),

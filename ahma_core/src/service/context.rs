@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::endpoint_info::EndpointInfo;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
 use crate::operation::OperationStore;
+use crate::owner_warnings::OwnerWarnings;
 use crate::registry::Registry;
 
 /// The parts of a scope that calls use.
@@ -29,6 +30,8 @@ pub(crate) struct ServiceContext {
     pub(crate) started: SystemTime,
     /// What the operator should know, such as a log that cannot be written.
     pub(crate) warnings: Vec<String>,
+    /// What the owner of this scope has been warned of.
+    pub(crate) owner: Arc<OwnerWarnings>,
 }
 
 /// What every command of a scope starts from.

@@ -14,6 +14,9 @@ const MAX_NAME_LEN: usize = 100;
 /// The key of the operation record in a result's `_meta`.
 pub(super) const RECORD_KEY: &str = "ahma/operation";
 
+/// The key of warnings in a result's `_meta`, where no output of a command can stand.
+const WARNINGS_KEY: &str = "ahma/warnings";
+
 /// A result that says why a call was refused.
 pub(super) fn refused(error: &CallError) -> CallToolResult {
     self::error(error.to_string())
@@ -58,7 +61,7 @@ pub(super) fn started(operation: &OperationHandle) -> CallToolResult {
         "started {id}\nThe command runs in the background. `await` with operation_id {id} returns its result; \
          `status` tells how it stands."
     );
-    with_record(text(message), &operation.record())
+    with_record(text(message), &operation.record(), &[])
 }
 
 /// The result of an operation that has ended.
@@ -70,7 +73,8 @@ pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) ->
     } else {
         error(message)
     };
-    with_record(result, &record)
+    let warnings = operation.completion().map(|it| it.warnings);
+    with_record(result, &record, &warnings.unwrap_or_default())
 }
 
 /// Output, explanation, and last of all one line with state, exit code and duration.
@@ -99,6 +103,7 @@ pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContex
         message.push('\n');
     }
     for warning in completion.map(|it| it.warnings).unwrap_or_default() {
+        message.push_str("warning: ");
         message.push_str(&warning);
         message.push('\n');
     }
@@ -122,10 +127,17 @@ pub(super) fn summary(record: &OperationRecord) -> String {
     line
 }
 
-/// Adds the record for programs.
-fn with_record(mut result: CallToolResult, record: &OperationRecord) -> CallToolResult {
+/// Adds the record for programs, and what the user should look at.
+fn with_record(
+    mut result: CallToolResult,
+    record: &OperationRecord,
+    warnings: &[String],
+) -> CallToolResult {
     let mut meta = MetaObject::default();
     meta.insert(RECORD_KEY.to_owned(), json!(record));
+    if !warnings.is_empty() {
+        meta.insert(WARNINGS_KEY.to_owned(), json!(warnings));
+    }
     result.meta = Some(meta);
     result
 }

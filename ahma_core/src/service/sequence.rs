@@ -13,6 +13,7 @@ use super::caller::Caller;
 use super::respond;
 use super::sequence_plan::{SequencePlan, Skip, Step, StepAction};
 use super::tools::{BuiltIn, Request};
+use crate::audit::CommandLine;
 use crate::executor::{Job, JobDescription, Run};
 use crate::operation::{Completion, OperationState};
 
@@ -25,9 +26,9 @@ impl Job for SequencePlan {
         }
     }
 
-    fn argv(&self) -> Vec<Vec<&str>> {
+    fn command_lines(&self) -> Vec<CommandLine<'_>> {
         let commands = self.steps.iter().filter_map(|step| match &step.action {
-            StepAction::Command(command) => Some(command.argv()),
+            StepAction::Command(command) => Some(command.command_line()),
             StepAction::Answer(..) => None,
         });
         commands.collect()

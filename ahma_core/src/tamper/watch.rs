@@ -5,17 +5,17 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ahma_sandbox::read_beneath;
 
 use super::git_config;
+use crate::owner_warnings::OwnerWarnings;
 
 /// A configuration is read up to this size; a larger one is told about as such.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Remembers what was there and notices what has come.
-#[derive(Debug)]
 pub struct TamperWatch {
     scope: PathBuf,
     /// Paths whose appearance or change is told about.
@@ -23,6 +23,7 @@ pub struct TamperWatch {
     /// Git configurations, of which new settings that run programs are told about.
     configurations: Vec<PathBuf>,
     state: Mutex<State>,
+    owner: Option<Arc<OwnerWarnings>>,
 }
 
 /// What came while operations ran.
@@ -91,9 +92,16 @@ impl TamperWatch {
             paths,
             configurations,
             state: Mutex::default(),
+            owner: None,
         };
         watch.state().seen = watch.look(&Seen::default());
         watch
+    }
+
+    /// The same, which tells the owner what it finds.
+    pub fn with_owner(self, owner: Arc<OwnerWarnings>) -> Self {
+        let owner = Some(owner);
+        TamperWatch { owner, ..self }
     }
 
     /// An operation begins. What the operator changed while none ran is nothing to tell about; but
@@ -118,6 +126,12 @@ impl TamperWatch {
         let warnings = self.compare(&state.seen, &now);
         let appeared = has_appeared(&state.seen, &now);
         state.seen = now;
+        drop(state);
+        for warning in &warnings {
+            if let Some(owner) = &self.owner {
+                owner.tell(warning);
+            }
+        }
         TamperFindings { warnings, appeared }
     }
 
@@ -150,7 +164,7 @@ impl TamperWatch {
             };
             let name = self.name(path);
             warnings.push(format!(
-                "warning: while this command ran, {name} {what}; programs outside the sandbox may run \
+                "while commands ran, {name} {what}; programs outside the sandbox may run \
                  what is in it, so look at it before you use them here"
             ));
         }
@@ -163,7 +177,7 @@ impl TamperWatch {
             for setting in now.programs.difference(&before.programs) {
                 let name = self.name(path);
                 warnings.push(format!(
-                    "warning: while this command ran, {name} got `{setting}`, which makes Git run a \
+                    "while commands ran, {name} got `{setting}`, which makes Git run a \
                      program or read further settings; look at it before you use Git here"
                 ));
             }

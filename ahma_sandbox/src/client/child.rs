@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::sync::oneshot;
 
+use crate::hardening::umask_of_commands;
 use crate::socket;
 use crate::wire::HOST_ARGUMENT;
 
@@ -78,6 +79,7 @@ pub(super) fn start(program: &Path) -> io::Result<(Child, OwnedFd)> {
     let (ours, theirs) = socket::pair()?;
     let child = Command::new(program)
         .arg(HOST_ARGUMENT)
+        .args(umask_of_commands())
         // Nothing of the server's environment, not even for the host.
         .env_clear()
         .stdin(Stdio::from(theirs))

@@ -26,6 +26,8 @@ pub(super) struct Launcher {
     pub(super) limits: Limits,
     /// Whether each command gets a pid namespace and a `/proc` of its own.
     pub(super) pid_namespaces: bool,
+    /// Whether the kernel counts the processes of each command for itself.
+    pub(super) counts_processes: bool,
     /// How commands are started.
     pub(super) launch: Launch,
     /// The connection to the server; supervisors report on it directly.
@@ -142,17 +144,20 @@ fn die_with_parent(signal: Signal) -> io::Result<()> {
 /// Processes of one user that are never too many.
 const WORST_CASE: u64 = 4096;
 
-/// The limits of every process of a command.
-pub(super) fn resource_limits(limits: Limits) -> Vec<(Resource, u64)> {
+/// The limits of every process of a command. Core dumps are the host's own matter, see [`inherited`](super::inherited).
+pub(super) fn resource_limits(launcher: &Launcher) -> Vec<(Resource, u64)> {
+    let limits = launcher.limits;
+    // Descriptors on their way through a socket count for the user, whose other programs, the server among them, are
+    // refused more of them beyond a limit of their own; so one command never reaches the server's.
+    let of_server = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let mut all = vec![
-        // A dump could hold secrets and fill the disk.
-        (Resource::Core, 0),
-        (Resource::Nofile, limits.open_files),
+        (Resource::Nofile, limits.open_files.min(of_server / 2)),
         (Resource::Fsize, limits.file_bytes),
     ];
     all.extend(limits.memory_bytes.map(|bytes| (Resource::As, bytes)));
-    // Counts every process of the user, whatever it belongs to: a bound for the worst case only.
-    let processes = limits.processes.map(|most| u64::from(most).max(WORST_CASE));
+    // Counts every process of the user, whatever it belongs to: a bound for the worst case, where there is no other.
+    let counted_together = limits.processes.filter(|_| !launcher.counts_processes);
+    let processes = counted_together.map(|most| u64::from(most).max(WORST_CASE));
     all.extend(processes.map(|most| (Resource::Nproc, most)));
     // What the operator allows less of stays at that; nobody may raise it.
     for (resource, most) in &mut all {

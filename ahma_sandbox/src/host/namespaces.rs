@@ -52,6 +52,33 @@ pub(super) fn forbid_nesting() -> io::Result<()> {
     write("/proc/sys/user/max_user_namespaces", "0")
 }
 
+/// Things the kernel counts for a user on the whole machine, and how much of what the user may have is left to the
+/// commands of one host: an editor outside wants its share.
+const COUNTERS: [(&str, &str, u64); 4] = [
+    ("max_inotify_instances", "inotify/max_user_instances", 4),
+    ("max_inotify_watches", "inotify/max_user_watches", 2),
+    ("max_fanotify_groups", "fanotify/max_user_groups", 4),
+    ("max_fanotify_marks", "fanotify/max_user_marks", 2),
+];
+
+/// Bounds what commands take of them. The bounds belong to the host's user namespace.
+#[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
+pub(super) fn bound_counters() -> io::Result<()> {
+    for (name, of_user, share) in COUNTERS {
+        let of_user = fs::read_to_string(format!("/proc/sys/fs/{of_user}"));
+        // Where the kernel does not know one, there is nothing to take.
+        let Some(most) = of_user.ok().and_then(|it| it.trim().parse::<u64>().ok()) else {
+            continue;
+        };
+        let path = format!("/proc/sys/user/{name}");
+        match write(&path, &(most / share).to_string()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
 #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
 fn write(path: &str, content: &str) -> io::Result<()> {
     fs::write(path, content)

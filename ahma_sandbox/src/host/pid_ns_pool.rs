@@ -76,7 +76,7 @@ impl Cells {
         let common = Common {
             server: launcher.server.as_raw_fd(),
             ruleset: launcher.ruleset.as_ref().map(AsRawFd::as_raw_fd),
-            limits: resource_limits(launcher.limits)
+            limits: resource_limits(launcher)
                 .into_iter()
                 .map(|(resource, most)| (resource as u32, most))
                 .collect(),

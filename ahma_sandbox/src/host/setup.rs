@@ -7,6 +7,7 @@ use rustix::process::{
 };
 use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_new_privs};
 
+use super::inherited;
 use super::launch::counts_processes;
 use super::namespaces::{self, Owner};
 use super::ruleset::{self, Surroundings};
@@ -22,6 +23,8 @@ use crate::report::{LayerReport, SandboxReport};
 pub(super) struct Setup {
     pub(super) ruleset: Option<OwnedFd>,
     pub(super) pid_namespaces: bool,
+    /// Whether the kernel counts the processes of each command for itself.
+    pub(super) counts_processes: bool,
     pub(super) report: SandboxReport,
     cover: Option<Cover>,
     attempt: Option<LandlockAttempt>,
@@ -68,7 +71,8 @@ fn arrive(owner: Owner) -> Result<(), NoNamespaces> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| not_allowed(error.into()))?;
     namespaces::map_ids(owner).map_err(not_allowed)?;
-    namespaces::forbid_nesting().map_err(not_allowed)
+    namespaces::forbid_nesting().map_err(not_allowed)?;
+    namespaces::bound_counters().map_err(not_allowed)
 }
 
 impl From<ViewError> for NoNamespaces {
@@ -169,6 +173,7 @@ fn assemble(
     Ok(Setup {
         ruleset,
         pid_namespaces: in_view,
+        counts_processes: counting.is_ok(),
         report: SandboxReport {
             backend: "landlock".to_owned(),
             landlock_abi: abi,
@@ -273,6 +278,8 @@ impl Setup {
             let _ = remove_capability_from_bounding_set(capability);
         }
         set_no_new_privs(true).map_err(process)?;
+        // Before the filter, which lets nobody change it any more.
+        inherited::no_core_dumps();
         if let Some(cover) = self.cover {
             let program = seccomp::build(cover)
                 .map_err(|error| SetupFailure::new(SetupStep::Seccomp, error))?;

@@ -92,7 +92,7 @@ fn propagate(how: MountPropagationFlags) -> Result<(), ViewError> {
 /// What becomes the root; mounted nowhere yet.
 fn new_root() -> Result<Tree, ViewError> {
     let not_allowed = |error: io::Error| ViewError::NotAllowed(error.to_string());
-    let small = [("mode", "755"), ("size", "4m")];
+    let small = [("mode", "755"), ("size", "4m"), ("nr_inodes", "16k")];
     let quiet = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     new_file_system("tmpfs", &small, quiet).map_err(not_allowed)
 }
@@ -153,8 +153,9 @@ impl Frame {
         view.add_system(sources.system)?;
         view.add_devices(sources.devices, &mut missing)?;
         view.add_proc(sources.proc_files, &mut missing)?;
-        // New for every host, because what was granted may lie below it.
-        let options = [("mode", "1777"), ("size", "512m")];
+        // New for every host, because what was granted may lie below it. Files without content take memory of the kernel
+        // that no size limits; so their number is limited too.
+        let options = [("mode", "1777"), ("size", "512m"), ("nr_inodes", "64k")];
         view.mount_at(
             Path::new("/tmp"),
             "tmpfs",
@@ -246,7 +247,7 @@ impl View {
             self.link(Path::new(name), Path::new(target))?;
         }
         let no_programs = MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        let options = [("mode", "1777"), ("size", "256m")];
+        let options = [("mode", "1777"), ("size", "256m"), ("nr_inodes", "8k")];
         let flags = no_programs | MountAttrFlags::MOUNT_ATTR_NODEV;
         self.mount_at(Path::new("/dev/shm"), "tmpfs", &options, flags)?;
         let options = [("ptmxmode", "0666"), ("mode", "620")];

@@ -2,7 +2,7 @@
 
 Usage: attack.py CONTEXT, a JSON file that may still have to be written. Each attack runs in a process
 of its own and prints one line: its name and `REACHED` or `refused` with the reason. An attack that
-works changes only what the context names, or sets a value to what it is already. System calls are
+works changes only what the context names, its own directory, or sets a value to what it is already. System calls are
 given by their numbers on x86-64.
 
 `control` says whether the same attack is tried without a sandbox, where it has to work: by anyone, by
@@ -250,6 +250,99 @@ def change_the_mode_of_a_kernel_file(c):
 @attack(NOBODY)
 def list_private_keys(c):
     return os.listdir("/etc/ssl/private") is not None
+
+
+# --- programs that run with the operator's rights -------------------------------------------------
+
+
+def is_set(name, bit=0o4000):
+    return bool(os.lstat(name).st_mode & bit)
+
+
+def empty(name):
+    open(name, "w").close()
+    return name
+
+
+@attack()
+def set_a_user_id_by_chmod(c):
+    call(90, empty("by-chmod").encode(), 0o4755)
+    return is_set("by-chmod")
+
+
+@attack()
+def set_a_group_id_by_chmod(c):
+    call(90, empty("by-chmod-group").encode(), 0o2755)
+    return is_set("by-chmod-group", 0o2000)
+
+
+@attack()
+def set_a_user_id_by_fchmod(c):
+    with open("by-fchmod", "w") as file:
+        call(91, file.fileno(), 0o4755)
+    return is_set("by-fchmod")
+
+
+@attack()
+def set_a_user_id_by_fchmodat(c):
+    call(268, -100, empty("by-fchmodat").encode(), 0o4755)
+    return is_set("by-fchmodat")
+
+
+@attack(NOBODY)
+def set_a_user_id_by_fchmodat2(c):
+    # Not known to kernels before 6.6.
+    call(452, -100, empty("by-fchmodat2").encode(), 0o4755, 0)
+    return is_set("by-fchmodat2")
+
+
+@attack()
+def make_a_set_user_id_file_by_open(c):
+    call(2, b"by-open", os.O_CREAT | os.O_WRONLY, 0o4755)
+    return is_set("by-open")
+
+
+@attack()
+def make_a_set_user_id_file_by_openat(c):
+    call(257, -100, b"by-openat", os.O_CREAT | os.O_WRONLY, 0o4755)
+    return is_set("by-openat")
+
+
+@attack()
+def make_a_set_group_id_file_by_openat(c):
+    call(257, -100, b"by-openat-group", os.O_CREAT | os.O_WRONLY, 0o2755)
+    return is_set("by-openat-group", 0o2000)
+
+
+@attack()
+def make_a_set_user_id_file_by_openat2(c):
+    how = struct.pack("3Q", os.O_CREAT | os.O_WRONLY, 0o4755, 0)
+    call(437, -100, b"by-openat2", how, len(how))
+    return is_set("by-openat2")
+
+
+@attack()
+def make_a_set_user_id_file_by_creat(c):
+    call(85, b"by-creat", 0o4755)
+    return is_set("by-creat")
+
+
+@attack()
+def make_a_set_user_id_file_by_mknod(c):
+    call(133, b"by-mknod", 0o104755, 0)
+    return is_set("by-mknod")
+
+
+@attack()
+def make_a_set_user_id_file_by_mknodat(c):
+    call(259, -100, b"by-mknodat", 0o104755, 0)
+    return is_set("by-mknodat")
+
+
+@attack()
+def make_a_set_user_id_file_without_a_name(c):
+    file = call(257, -100, b".", os.O_TMPFILE | os.O_WRONLY, 0o4755)
+    return bool(os.fstat(file).st_mode & 0o4000)
 
 
 # --- other processes -----------------------------------------------------------------------------
@@ -606,6 +699,21 @@ def use_io_uring(c):
     return call(425, 1, bytes(120)) >= 0
 
 
+@attack()
+def use_kernel_aio(c):
+    context = ctypes.c_ulong(0)
+    return call(206, 1, ctypes.byref(context)) == 0
+
+
+@attack()
+def have_crashes_handled_outside(c):
+    import resource
+
+    # Only with a limit of 1 does the kernel start no program of the administrator's for them.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
+
+
 @attack(NOBODY)
 def load_a_kernel_program(c):
     return call(321, 0, struct.pack("IIII", 2, 4, 4, 1) + bytes(112), 128) >= 0
@@ -632,6 +740,17 @@ def type_into_a_terminal(c):
         refused = libc.ioctl(0, 0x5412, b"x") < 0
         os._exit(1 if refused else 0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@attack()
+def change_a_line_discipline(c):
+    import pty
+
+    # To the one it has already.
+    _, terminal = pty.openpty()
+    if libc.ioctl(terminal, 0x5423, ctypes.byref(ctypes.c_int(0))) < 0:
+        raise OSError(ctypes.get_errno(), "ioctl")
+    return True
 
 
 # --- sockets -------------------------------------------------------------------------------------
@@ -701,6 +820,34 @@ def make_a_pair_of_unusual_sockets(c):
     except OSError as error:
         # Anything but this means that the kernel looked for the family.
         return error.errno != errno.EPERM
+
+
+def kernel_looks_for(family, kind, protocol):
+    """Whether the kernel, asked for a socket that does not exist, looks for code to load."""
+    try:
+        socket.socket(family, kind, protocol)
+    except OSError as error:
+        return error.errno != errno.EPERM
+    return True
+
+
+@attack(NOBODY)
+def use_an_unusual_protocol_of_the_internet(c):
+    families = (socket.AF_INET, socket.AF_INET6)
+    kinds = (socket.SOCK_STREAM, socket.SOCK_DGRAM)
+    return any(kernel_looks_for(f, kind, 253) for f in families for kind in kinds)
+
+
+@attack(NOBODY)
+def use_an_unusual_kind_of_socket(c):
+    families = (socket.AF_INET, socket.AF_INET6)
+    kinds = (socket.SOCK_SEQPACKET, socket.SOCK_RDM, 6, 10)
+    return any(kernel_looks_for(f, kind, 0) for f in families for kind in kinds)
+
+
+@attack(NOBODY)
+def ask_the_kernel_by_an_unusual_protocol(c):
+    return kernel_looks_for(socket.AF_NETLINK, socket.SOCK_RAW, 31)
 
 
 # --- running them --------------------------------------------------------------------------------

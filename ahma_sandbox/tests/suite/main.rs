@@ -25,6 +25,7 @@ mod protected;
 mod protocol;
 mod restricted;
 mod seeds;
+mod shared_counters;
 mod standby;
 mod unprivileged;
 mod warm;

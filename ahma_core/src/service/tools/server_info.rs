@@ -92,6 +92,7 @@ async fn sandbox(context: &ServiceContext, report: &SandboxReport) -> Value {
     let hosts = context.hosts.alive().await;
     let warm_shells: usize = hosts.iter().map(|host| host.warm_shells()).sum();
     let mut warnings = context.warnings.clone();
+    warnings.extend(context.owner.recent());
     if context.commands.unconfined {
         warnings.push("the sandbox is switched off".to_owned());
     }

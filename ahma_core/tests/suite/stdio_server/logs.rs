@@ -1,17 +1,16 @@
-//! The log and the audit log.
+//! The log.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ahma_tests::mcp::McpProcess;
 use ahma_tests::{Workspace, signal};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{AHMA_MCP, Served};
 
 /// The one file in the server's cache whose name ends so.
-fn file(cache: &Path, completion: &str) -> PathBuf {
+pub(super) fn file(cache: &Path, completion: &str) -> PathBuf {
     let entries = fs::read_dir(cache.join("ahma_mcp")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut fitting: Vec<PathBuf> = paths
@@ -19,90 +18,6 @@ fn file(cache: &Path, completion: &str) -> PathBuf {
         .collect();
     assert_eq!(fitting.len(), 1, "{fitting:?}");
     fitting.remove(0)
-}
-
-fn records(file: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(file).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
-/// Proves: P20.
-#[test]
-fn every_operation_is_recorded_with_who_what_where_and_how_it_ended() {
-    let project = Workspace::new();
-    let tool = json!({
-        "name": "say", "description": "Says.", "command": "echo",
-        "positional_args": [{ "name": "text", "type": "string" }]
-    });
-    project.write(".ahma/tools/say.json", tool.to_string());
-    let mut served = Served::of(project, &[]);
-    let id = served.sync("echo secret output; exit 3").operation_id();
-    let call = json!({ "text": "hello", "execution_mode": "sync" });
-    served.client.call("say", &call);
-    served.client.close();
-    assert_eq!(served.client.wait().code(), Some(0));
-
-    let log = file(served.client.cache(), "audit.jsonl");
-    let records = records(&log);
-    assert_eq!(records.len(), 2, "{records:?}");
-    let first = &records[0];
-    assert_eq!(first["operation_id"], json!(id));
-    assert_eq!(first["client"], "test 1");
-    assert_eq!(first["tool"], "sandboxed_shell");
-    assert_eq!(first["argv"][0][3], "echo secret output; exit 3");
-    assert_eq!(first["state"], "failed");
-    assert_eq!(first["exit_code"], 3);
-    let scope = served.project.path().canonicalize().unwrap();
-    assert_eq!(first["directory"], json!(scope));
-    assert!(first["duration_ms"].is_u64());
-    assert!(first["time"].as_str().unwrap().ends_with('Z'));
-    assert_eq!(records[1]["argv"], json!([["echo", "hello"]]));
-    let mode = fs::metadata(log.parent().unwrap())
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o077, 0, "nobody else reads it");
-}
-
-/// Proves: P20.
-#[test]
-fn the_operator_decides_where_records_go() {
-    let elsewhere = Workspace::new();
-    let path = elsewhere.path().join("audit");
-    let mut served = Served::with(&["--audit-log", path.to_str().unwrap()], &[]);
-    served.sync("true");
-    served.client.close();
-    served.client.wait();
-    assert_eq!(records(&path).len(), 1);
-    let mode = fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o077, 0, "nobody else reads it");
-
-    let mut served = Served::with(&["--audit-log", "off"], &[]);
-    served.sync("true");
-    served.client.close();
-    served.client.wait();
-    let left = fs::read_dir(served.client.cache().join("ahma_mcp")).unwrap();
-    let names: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 1, "only the log: {names:?}");
-
-    let refused = served.project.run(AHMA_MCP, &["--audit-log", "inside"]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(
-        refused
-            .stderr
-            .contains("commands could write to the audit log")
-    );
-    let refused = served
-        .project
-        .run(AHMA_MCP, &["--audit-log", "/no/such/directory/file"]);
-    assert_eq!(refused.code, 2, "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("cannot be written"),
-        "{}",
-        refused.stderr
-    );
 }
 
 /// Proves: P11.

@@ -1,5 +1,6 @@
 //! The server as a client sees it: a real process, spoken to line by line.
 
+mod audit;
 mod availability;
 mod calls;
 mod confinement;

@@ -26,7 +26,7 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     sys::place_descriptor(job.output.as_fd(), 1).at(LaunchStep::Stdio)?;
     sys::place_descriptor(job.output.as_fd(), 2).at(LaunchStep::Stdio)?;
     chdir(job.request.directory.as_c_str()).at(LaunchStep::WorkingDirectory)?;
-    for (resource, most) in resource_limits(launcher.limits) {
+    for (resource, most) in resource_limits(launcher) {
         limit(resource, most).at(LaunchStep::Limits)?;
     }
     // Before Landlock, which wants it of a process without capabilities.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahma_core::config::Restrictions;
-use ahma_core::internal::{CommandPlan, Executor, HostPool, SpoolPlace, TamperWatch};
+use ahma_core::internal::{CommandPlan, Executor, Guard, HostPool, SpoolPlace, WatchConfig};
 use ahma_core::{OperationState, OperationStore, Retention};
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy, become_host_if_asked};
 
@@ -59,8 +59,9 @@ async fn measure() {
             let spools = SpoolPlace::new(&root, Arc::default());
             let store = Arc::new(OperationStore::new(Retention::default(), spools));
             let policy = hosts.policy();
-            let tamper = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
-            let executor = Executor::new(Arc::clone(&hosts), store, tamper, 4);
+            let watch = WatchConfig::new(&policy.scope, &policy.protect);
+            let guard = Arc::new(Guard::start().unwrap().watch(watch, None));
+            let executor = Executor::new(Arc::clone(&hosts), store, guard, 4);
             let plan = CommandPlan {
                 tool: "sandboxed_shell".to_owned(),
                 kind: ahma_core::internal::CommandKind::Program,

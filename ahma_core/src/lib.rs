@@ -104,5 +104,5 @@ pub mod internal {
     };
     pub use crate::registry::definition;
     pub use crate::stdio::{MAX_LINE_LEN, MAX_REQUESTS, MAX_UNREAD};
-    pub use crate::tamper::TamperWatch;
+    pub use crate::tamper::{Guard, ScopeGuard, WatchConfig};
 }

@@ -102,6 +102,14 @@ pub fn processes_below(pid: u32) -> Vec<u32> {
     found
 }
 
+/// Copies a program. Another process does it: a descriptor of this one that is open for writing may be inherited for a
+/// moment by what another test starts, and the kernel runs no program that somebody could write to.
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let copied = Command::new("cp").arg(from).arg(to).status();
+    assert!(copied.expect("cp can be started").success());
+}
+
 /// Waits until something is so, and fails when that takes too long.
 pub fn until(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + TIMEOUT;

@@ -63,6 +63,7 @@ impl McpProcess {
             .args(arguments)
             .current_dir(directory)
             .env("XDG_CACHE_HOME", cache.path())
+            .env("XDG_STATE_HOME", cache.path().join("state"))
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -23,7 +23,7 @@ use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
 use crate::executor::ReportTrouble;
 use crate::scope::{
-    ManagerConfig, RootRules, Scope, ScopeManager, SharedConfig, SharedResources,
+    ManagerConfig, RootRules, Scope, ScopeManager, SharedConfig, SharedResources, in_reach,
     real_as_far_as_it_exists, tool_places,
 };
 use crate::service::EndpointInfo;
@@ -72,7 +72,7 @@ fn with_runtime(
     logging: &mut Logging,
 ) -> Result<(), StartupError> {
     protect_this_process()?;
-    let shared = shared(&settings, environment.clone(), logging)?;
+    let shared = shared(&settings, environment.clone(), user, logging)?;
     // One thread: what runs at the same time are commands, and handing a call from thread to thread takes
     // longer than anything it does. What blocks is done beside it.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -92,6 +92,7 @@ fn with_runtime(
 fn shared(
     settings: &Settings,
     environment: BTreeMap<OsString, OsString>,
+    user: &UserDirectories,
     logging: &mut Logging,
 ) -> Result<Arc<SharedResources>, StartupError> {
     let audit = logging.audit_log(&settings.audit, &settings.log);
@@ -105,6 +106,8 @@ fn shared(
     config.max_operations = settings.max_operations;
     config.spool_bytes = settings.spool_bytes;
     config.audit = audit.map_err(StartupError::Usage)?;
+    let state = user.state.clone().map(|state| state.join("guard"));
+    config.guard_state = state.filter(|state| !in_reach(state, &settings.writable()));
     config.say_warning = logging.say_on_stderr(&settings.log);
     config.report_trouble = trace.map(report);
     config.warnings.clone_from(&logging.warnings);

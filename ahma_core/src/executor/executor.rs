@@ -13,14 +13,14 @@ use crate::audit::AuditLog;
 use crate::operation::{
     AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,
 };
-use crate::tamper::TamperWatch;
+use crate::tamper::ScopeGuard;
 
 /// Runs jobs.
 pub struct Executor {
     hosts: Arc<HostPool>,
     store: Arc<OperationStore>,
     gates: Arc<Vec<Arc<dyn Gate>>>,
-    tamper: Arc<TamperWatch>,
+    guard: Arc<ScopeGuard>,
     audit: Option<Arc<AuditLog>>,
     trouble: Option<ReportTrouble>,
 }
@@ -30,13 +30,13 @@ impl Executor {
     pub fn new(
         hosts: Arc<HostPool>,
         store: Arc<OperationStore>,
-        tamper: Arc<TamperWatch>,
+        guard: Arc<ScopeGuard>,
         at_once: usize,
     ) -> Self {
         Executor {
             hosts,
             store,
-            tamper,
+            guard,
             gates: Arc::new(vec![Arc::new(Slots::new(at_once))]),
             audit: None,
             trouble: None,
@@ -85,7 +85,7 @@ impl Executor {
             hosts: Arc::clone(&self.hosts),
             store: Arc::clone(&self.store),
             gates: Arc::clone(&self.gates),
-            tamper: Arc::clone(&self.tamper),
+            guard: Arc::clone(&self.guard),
             operation: Arc::clone(&operation),
             trouble: self.trouble.clone(),
             audit: self.audit.as_ref().map(|log| Audited {
@@ -120,17 +120,17 @@ impl Executor {
 /// Runs a job, whatever comes of it. Dropping this ends the operation too.
 async fn to_the_end(run: Run, job: impl Job) {
     run.record_start(&job).await;
-    if run.tamper.begin() {
+    let running = run.guard.begin().await;
+    if run.guard.needs_renewal() {
         run.hosts.renew().await;
     }
     let mut completion = match run.pass_gates().await {
         Ok(_passes) => job.run(&run).await,
         Err(completion) => completion,
     };
-    let found = run.tamper.end();
-    if found.appeared {
+    completion.warnings.extend(run.guard.end(running).await);
+    if run.guard.needs_renewal() {
         run.hosts.renew().await;
     }
-    completion.warnings.extend(found.warnings);
     run.end(completion);
 }

@@ -14,7 +14,7 @@ use super::job::Job;
 use super::plan::{CommandKind, CommandPlan};
 use crate::audit::{AuditContext, AuditLog};
 use crate::operation::{Completion, OperationHandle, OperationState, OperationStore};
-use crate::tamper::TamperWatch;
+use crate::tamper::ScopeGuard;
 
 /// How many hosts may die before they start a command.
 const ATTEMPTS: u32 = 3;
@@ -33,7 +33,7 @@ pub struct Run {
     pub(super) hosts: Arc<HostPool>,
     pub(super) store: Arc<OperationStore>,
     pub(super) gates: Arc<Vec<Arc<dyn Gate>>>,
-    pub(super) tamper: Arc<TamperWatch>,
+    pub(super) guard: Arc<ScopeGuard>,
     pub(super) operation: Arc<OperationHandle>,
     pub(super) audit: Option<Audited>,
     pub(super) trouble: Option<ReportTrouble>,

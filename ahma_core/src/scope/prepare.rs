@@ -12,14 +12,16 @@ use super::confinement::Confinement;
 use super::open_error::OpenError;
 use super::shared::SharedResources;
 use super::trusted_path::resolve_outside;
+use crate::owner_warnings::OwnerWarnings;
 use crate::registry::{DeclaredTools, Reload, ReloadSafety};
 use crate::service::tools::server_facts;
-use crate::tamper::TamperWatch;
+use crate::tamper::{ScopeGuard, WatchConfig};
 
 /// What a scope is made of before it has a host.
 pub(super) struct Prepared {
     pub(super) confinement: Confinement,
-    pub(super) tamper: TamperWatch,
+    pub(super) owner: Arc<OwnerWarnings>,
+    pub(super) guard: ScopeGuard,
     pub(super) reload: Option<(Reload, DeclaredTools)>,
 }
 
@@ -39,10 +41,19 @@ pub(super) async fn prepare(
         let (base, server) = (&shared.private_base, &shared.environment);
         let confinement = Confinement::prepare(&config, &tools, base, server)?;
         let policy = &confinement.policy;
-        let tamper = TamperWatch::new(&policy.scope, &policy.protect);
-        Ok::<_, OpenError>((confinement, tamper))
+        let (audit, say) = (shared.audit.clone(), shared.say_warning.clone());
+        let owner = Arc::new(OwnerWarnings::new(&policy.scope, audit, say));
+        let watch = WatchConfig {
+            scope: policy.scope.clone(),
+            granted: policy.write.clone(),
+            tools: [tools.directories(), vec![policy.scope.join("tools")]].concat(),
+            protected: policy.protect.clone(),
+            state: shared.guard_state.clone(),
+        };
+        let guard = shared.guard.watch(watch, Some(Arc::clone(&owner)));
+        Ok::<_, OpenError>((confinement, owner, guard))
     });
-    let (confinement, tamper) = confining.await.map_err(stopping)??;
+    let (confinement, owner, guard) = confining.await.map_err(stopping)??;
     let reload = match reading {
         None => None,
         Some(reading) => {
@@ -60,7 +71,8 @@ pub(super) async fn prepare(
     };
     Ok(Prepared {
         confinement,
-        tamper,
+        owner,
+        guard,
         reload,
     })
 }

@@ -21,11 +21,11 @@ use crate::config::Restrictions;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::SpoolPlace;
-use crate::owner_warnings::OwnerWarnings;
 use crate::project;
 use crate::registry::{Registry, Reload};
 use crate::service::tools::definitions;
 use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, ServiceContext};
+use crate::tamper::ScopeGuard;
 
 /// How long sandbox hosts, which then have nothing to do, are waited for.
 const HOSTS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -35,6 +35,7 @@ const REMOVAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// A scope that is open.
 pub struct Scope {
     context: Arc<ServiceContext>,
+    guard: Arc<ScopeGuard>,
     config: Arc<ScopeConfig>,
     /// Its private directories.
     private: Mutex<Option<PrivateDir>>,
@@ -121,12 +122,11 @@ impl Scope {
         let spools = SpoolPlace::new(private.path(), Arc::clone(&shared.spools));
         let store = Arc::new(OperationStore::new(config.retention, spools));
         shared.remember_operations(&store);
-        let (scope, audit) = (&config.directory, shared.audit.clone());
-        let owner = OwnerWarnings::new(scope, audit, shared.say_warning.clone());
-        let owner = Arc::new(owner);
-        let tamper = Arc::new(prepared.tamper.with_owner(Arc::clone(&owner)));
-        let mut executor = Executor::new(Arc::clone(&hosts), store, tamper, config.max_operations)
-            .with_gate(Arc::clone(&shared.slots) as Arc<_>);
+        let guard = Arc::new(prepared.guard);
+        let watching = Arc::clone(&guard);
+        let mut executor =
+            Executor::new(Arc::clone(&hosts), store, watching, config.max_operations)
+                .with_gate(Arc::clone(&shared.slots) as Arc<_>);
         if let Some(audit) = &shared.audit {
             executor = executor.with_audit_log(Arc::clone(audit));
         }
@@ -147,10 +147,11 @@ impl Scope {
             endpoint,
             started: shared.started,
             warnings: shared.warnings.clone(),
-            owner,
+            owner: prepared.owner,
         };
         Ok(Scope {
             context: Arc::new(context),
+            guard,
             config,
             private: Mutex::new(Some(private)),
             reload: Mutex::new(reload),
@@ -228,7 +229,7 @@ impl Scope {
         let _ = timeout(grace, join_all(operations)).await;
         let clearing = async {
             let hosts = scopes.iter().map(|scope| scope.end_hosts());
-            let _ = timeout(HOSTS_TIMEOUT, join_all(hosts)).await;
+            join_all(hosts).await;
             let removals = scopes.iter().map(|scope| scope.remove_private());
             let _ = timeout(REMOVAL_TIMEOUT, join_all(removals)).await;
         };
@@ -251,7 +252,9 @@ impl Scope {
     }
 
     pub(super) async fn end_hosts(&self) {
-        self.context.hosts.end().await;
+        let _ = timeout(HOSTS_TIMEOUT, self.context.hosts.end()).await;
+        // No process is left that could hide something from this look.
+        self.guard.finish().await;
     }
 
     /// Removes the private directories, which may hold very much, beside the runtime.

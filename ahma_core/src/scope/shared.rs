@@ -17,6 +17,7 @@ use crate::operation::{OperationState, OperationStore};
 use crate::output::{SPOOL_TOTAL, SpoolBudget};
 use crate::owner_warnings::SayWarning;
 use crate::service::EndpointInfo;
+use crate::tamper::Guard;
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
 const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -41,6 +42,8 @@ pub struct SharedConfig {
     pub report_trouble: Option<ReportTrouble>,
     /// Says a warning where the owner sees it at once, such as on a terminal.
     pub say_warning: Option<SayWarning>,
+    /// Where is kept what was seen of scopes, for the next server: out of reach of commands.
+    pub guard_state: Option<PathBuf>,
     /// What the operator should know; `get_server_info` tells it.
     pub warnings: Vec<String>,
     /// How the program is reached.
@@ -59,6 +62,7 @@ impl SharedConfig {
             audit: None,
             report_trouble: None,
             say_warning: None,
+            guard_state: None,
             warnings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
         }
@@ -80,6 +84,9 @@ pub struct SharedResources {
     pub(super) audit: Option<Arc<AuditLog>>,
     pub(super) report_trouble: Option<ReportTrouble>,
     pub(super) say_warning: Option<SayWarning>,
+    /// Looks at what commands leave behind.
+    pub(super) guard: Guard,
+    pub(super) guard_state: Option<PathBuf>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
     /// The operations of every scope that is open now.
@@ -104,6 +111,8 @@ impl SharedResources {
             audit: config.audit.map(Arc::new),
             report_trouble: config.report_trouble,
             say_warning: config.say_warning,
+            guard: Guard::start()?,
+            guard_state: config.guard_state,
             warnings: config.warnings,
             endpoint: config.endpoint,
             stores: Mutex::default(),

@@ -1,16 +1,18 @@
-//! Which programs Git's configuration makes Git run.
+//! What a configuration of Git makes Git do: every setting that is not known to be harmless is worth telling.
 //!
-//! Included files are not read; an include is itself something to be told about.
+//! Included files are not read here; where they are is said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::git_syntax::{Setting, read};
 
 /// More settings than are of interest to anyone.
 const MAX_SETTINGS: usize = 10_000;
-/// More settings that run programs than can be told about.
+/// More settings than can be told about.
 const MAX_FOUND: usize = 100;
-const MORE: &str = "more settings that run programs";
+const MORE: &str = "more settings";
 
 /// The settings of a configuration file, in order; not more than are of interest.
 pub(crate) fn settings(text: &str) -> Vec<Setting> {
@@ -23,81 +25,188 @@ pub(crate) fn settings(text: &str) -> Vec<Setting> {
     settings
 }
 
-/// Settings that make Git run a program, or read a file that could.
-const RUNNING: [(&str, &str); 42] = [
-    ("core", "hookspath"),
-    ("core", "fsmonitor"),
-    ("core", "sshcommand"),
-    ("core", "pager"),
-    ("core", "editor"),
-    ("core", "askpass"),
-    ("core", "gitproxy"),
-    ("core", "alternaterefscommand"),
-    ("sequence", "editor"),
-    ("diff", "external"),
-    ("diff", "command"),
-    ("diff", "textconv"),
-    ("merge", "driver"),
-    ("filter", "clean"),
-    ("filter", "smudge"),
-    ("filter", "process"),
-    ("include", "path"),
-    ("includeif", "path"),
-    ("credential", "helper"),
-    ("gpg", "program"),
-    ("gpg", "defaultkeycommand"),
-    ("uploadpack", "packobjectshook"),
-    ("remote", "uploadpack"),
-    ("remote", "receivepack"),
-    ("remote", "vcs"),
-    ("interactive", "difffilter"),
-    ("difftool", "cmd"),
-    ("mergetool", "cmd"),
-    ("browser", "cmd"),
-    ("hook", "command"),
-    ("protocol", "allow"),
-    ("url", "insteadof"),
-    ("url", "pushinsteadof"),
-    ("difftool", "path"),
-    ("mergetool", "path"),
-    ("browser", "path"),
-    ("man", "cmd"),
-    ("man", "path"),
-    ("guitool", "cmd"),
-    ("tar", "command"),
-    ("trailer", "command"),
-    ("trailer", "cmd"),
+/// What a configuration makes Git do besides what Git does anyway.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Judged {
+    /// Settings that are not known to be harmless, with their values.
+    pub(super) settings: BTreeSet<String>,
+    /// Where each remote is: a new one is harmless, another place of a known one is not.
+    pub(super) remotes: BTreeMap<String, String>,
+    /// Directories and files that Git is pointed to, as they are written there.
+    pub(super) points_to: BTreeSet<String>,
+}
+
+impl Judged {
+    /// Settings that were not there before.
+    pub(super) fn since<'j>(&'j self, before: &'j Judged) -> impl Iterator<Item = String> + 'j {
+        let settings = self.settings.difference(&before.settings).cloned();
+        let moved = self.remotes.iter().filter(|(name, url)| {
+            let known = before.remotes.get(*name);
+            known.is_some_and(|known| known != *url)
+        });
+        let moved = moved.map(|(name, url)| format!("remote.{name}.url = {url}"));
+        settings.chain(moved)
+    }
+}
+
+/// Settings that run nothing and lead nowhere, whatever their value: section and key, in lower case. `*` stands for every
+/// key.
+const HARMLESS: [(&str, &str); 98] = [
+    ("advice", "*"),
+    ("blame", "*"),
+    ("branch", "*"),
+    ("color", "*"),
+    ("column", "*"),
+    ("commit", "gpgsign"),
+    ("commit", "verbose"),
+    ("core", "abbrev"),
+    ("core", "autocrlf"),
+    ("core", "bare"),
+    ("core", "bigfilethreshold"),
+    ("core", "checkstat"),
+    ("core", "commitgraph"),
+    ("core", "compression"),
+    ("core", "eol"),
+    ("core", "filemode"),
+    ("core", "hidedotfiles"),
+    ("core", "ignorecase"),
+    ("core", "logallrefupdates"),
+    ("core", "longpaths"),
+    ("core", "multipackindex"),
+    ("core", "precomposeunicode"),
+    ("core", "preloadindex"),
+    ("core", "protecthfs"),
+    ("core", "protectntfs"),
+    ("core", "quotepath"),
+    ("core", "repositoryformatversion"),
+    ("core", "safecrlf"),
+    ("core", "sharedrepository"),
+    ("core", "sparsecheckout"),
+    ("core", "sparsecheckoutcone"),
+    ("core", "splitindex"),
+    ("core", "symlinks"),
+    ("core", "trustctime"),
+    ("core", "untrackedcache"),
+    ("core", "whitespace"),
+    ("diff", "algorithm"),
+    ("diff", "colormoved"),
+    ("diff", "context"),
+    ("diff", "indentheuristic"),
+    ("diff", "mnemonicprefix"),
+    ("diff", "noprefix"),
+    ("diff", "renamelimit"),
+    ("diff", "renames"),
+    ("diff", "submodule"),
+    ("extensions", "objectformat"),
+    ("extensions", "partialclone"),
+    ("extensions", "preciousobjects"),
+    ("extensions", "refstorage"),
+    ("extensions", "relativeworktrees"),
+    ("extensions", "worktreeconfig"),
+    ("feature", "*"),
+    ("fetch", "*"),
+    ("gc", "auto"),
+    ("gc", "autodetach"),
+    ("gc", "autopacklimit"),
+    ("gc", "packrefs"),
+    ("gc", "pruneexpire"),
+    ("gc", "reflogexpire"),
+    ("gc", "reflogexpireunreachable"),
+    ("gc", "worktreepruneexpire"),
+    ("gpg", "format"),
+    ("gui", "*"),
+    ("index", "*"),
+    ("init", "defaultbranch"),
+    ("lfs", "repositoryformatversion"),
+    ("log", "*"),
+    ("maintenance", "auto"),
+    ("maintenance", "strategy"),
+    ("merge", "conflictstyle"),
+    ("merge", "ff"),
+    ("merge", "log"),
+    ("merge", "renamelimit"),
+    ("merge", "renames"),
+    ("merge", "stat"),
+    ("pack", "*"),
+    ("pull", "*"),
+    ("push", "*"),
+    ("rebase", "autosquash"),
+    ("rebase", "autostash"),
+    ("rebase", "updaterefs"),
+    ("receive", "denycurrentbranch"),
+    ("receive", "denynonfastforwards"),
+    ("remote", "fetch"),
+    ("remote", "mirror"),
+    ("remote", "partialclonefilter"),
+    ("remote", "promisor"),
+    ("remote", "prune"),
+    ("remote", "push"),
+    ("remote", "tagopt"),
+    ("rerere", "*"),
+    ("status", "*"),
+    ("submodule", "active"),
+    ("submodule", "branch"),
+    ("submodule", "ignore"),
+    ("submodule", "path"),
+    ("tag", "gpgsign"),
+    ("user", "*"),
 ];
 
-/// The names of settings that run programs, with their values. However many others there are, none is
-/// passed over.
-pub(super) fn programs_run(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+/// Judges a configuration. However many settings there are, none is passed over.
+pub(super) fn judge(text: &str) -> Judged {
+    let mut judged = Judged::default();
     read(text, |setting| {
-        if !runs_a_program(&setting) {
+        if is_pointer(&setting) && judged.points_to.len() < MAX_FOUND {
+            judged.points_to.insert(setting.value.clone());
+        }
+        if is_remote(&setting) && judged.remotes.len() < MAX_FOUND {
+            let name = setting.subsection.clone().unwrap_or_default();
+            judged.remotes.insert(name, setting.value.clone());
+        }
+        if is_harmless(&setting) {
             return;
         }
-        if found.len() >= MAX_FOUND {
-            found.insert(MORE.to_owned());
+        if judged.settings.len() >= MAX_FOUND {
+            judged.settings.insert(MORE.to_owned());
             return;
         }
         let middle = setting.subsection.map(|name| format!(".{name}"));
         let middle = middle.unwrap_or_default();
         let (section, key, value) = (setting.section, setting.key, setting.value);
-        found.insert(format!("{section}{middle}.{key} = {value}"));
+        judged
+            .settings
+            .insert(format!("{section}{middle}.{key} = {value}"));
     });
-    found
+    judged
 }
 
-fn runs_a_program(setting: &Setting) -> bool {
+/// What names a directory of hooks, or a file with more settings.
+fn is_pointer(setting: &Setting) -> bool {
     let name = (setting.section.as_str(), setting.key.as_str());
-    match name {
-        ("alias", _) | ("submodule", "update") => setting.value.starts_with('!'),
-        // Git's own pager and file-system monitor are no programs of anyone else.
-        ("pager", _) | ("core", "fsmonitor") => {
-            !["true", "false"].contains(&setting.value.as_str())
-        }
-        _ => RUNNING.contains(&name),
+    matches!(
+        name,
+        ("core", "hookspath") | ("include" | "includeif", "path")
+    )
+}
+
+fn is_remote(setting: &Setting) -> bool {
+    (setting.section.as_str(), setting.key.as_str()) == ("remote", "url")
+}
+
+fn is_harmless(setting: &Setting) -> bool {
+    let value = setting.value.as_str();
+    match (setting.section.as_str(), setting.key.as_str()) {
+        // Others than Git's own commands cannot be replaced by an alias, and without `!` it runs none.
+        ("alias", _) | ("submodule", "update") => !value.starts_with('!'),
+        // Git's own pager and file-system monitor are not programs of anyone else.
+        ("core", "fsmonitor") | ("pager", _) => ["true", "false"].contains(&value),
+        // With `::` in it, or a dash before it, a place is the name of a program or an option.
+        ("remote" | "submodule", "url") => !value.contains("::") && !value.starts_with('-'),
+        // A driver of one's own has a subsection.
+        ("diff" | "merge", _) if setting.subsection.is_some() => false,
+        (section, key) => HARMLESS
+            .iter()
+            .any(|(of, name)| *of == section && (*name == "*" || *name == key)),
     }
 }
 
@@ -106,7 +215,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        programs_run(text).into_iter().collect()
+        judge(text).settings.into_iter().collect()
     }
 
     #[test]
@@ -149,6 +258,50 @@ mod tests {
         }
     }
 
+    /// Proves: S37.
+    #[test]
+    fn what_is_not_known_to_be_harmless_is_told() {
+        for name in [
+            "core.worktree = /home/me",
+            "core.attributesfile = x",
+            "sendemail.sendmailcmd = x",
+            "imap.tunnel = x",
+            "gc.recentobjectshook = x",
+            "http.proxy = http://evil",
+            "http.sslverify = false",
+            "lfs.customtransfer.a.path = x",
+            "made.up = x",
+            "remote.origin.url = ext::sh -c evil",
+            "merge.tool = x",
+        ] {
+            let (key, value) = name.split_once(" = ").unwrap();
+            let parts: Vec<&str> = key.split('.').collect();
+            let text = match parts.as_slice() {
+                [section, key] => format!("[{section}]\n{key} = {value}\n"),
+                [section, middle @ .., key] => {
+                    format!("[{section} \"{}\"]\n{key} = {value}\n", middle.join("."))
+                }
+                _ => unreachable!("every name has two parts"),
+            };
+            assert_eq!(found(&text), [name]);
+        }
+    }
+
+    #[test]
+    fn a_known_remote_that_moves_is_told_and_a_new_one_is_not() {
+        let of = |url: &str| judge(&format!("[remote \"origin\"]\n\turl = {url}\n"));
+        let moved: Vec<String> = of("https://b").since(&of("https://a")).collect();
+        assert_eq!(moved, ["remote.origin.url = https://b"]);
+        assert_eq!(of("https://a").since(&Judged::default()).count(), 0);
+    }
+
+    #[test]
+    fn where_git_is_pointed_to_is_known() {
+        let text = "[core]\nhooksPath = .husky\n[include]\npath = ../x\n";
+        let expected = [".husky", "../x"].map(str::to_owned);
+        assert_eq!(judge(text).points_to, BTreeSet::from(expected));
+    }
+
     #[test]
     fn comments_and_rubbish_are_passed_over() {
         assert_eq!(
@@ -160,8 +313,8 @@ mod tests {
     /// Proves: S37.
     #[test]
     fn nothing_is_passed_over_in_an_enormous_configuration() {
-        let junk = "k = v\n".repeat(50_000);
-        let text = format!("[a]\n{junk}[core]\nfsmonitor = ./x\n");
+        let junk = "name = v\n".repeat(50_000);
+        let text = format!("[user]\n{junk}[core]\nfsmonitor = ./x\n");
         assert_eq!(found(&text), ["core.fsmonitor = ./x"]);
         assert_eq!(settings(&text).len(), MAX_SETTINGS);
         let many: String = (0..500)

@@ -83,7 +83,7 @@ fn is_space(letter: char) -> bool {
 }
 
 fn push(text: &mut String, letter: char) {
-    if text.chars().count() < MAX_LEN {
+    if text.len() < MAX_LEN {
         text.push(letter);
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_core::config::Restrictions;
-use ahma_core::internal::{CommandKind, CommandPlan, Executor, HostPool, SpoolPlace, TamperWatch};
+use ahma_core::internal::{
+    CommandKind, CommandPlan, Executor, Guard, HostPool, SpoolPlace, WatchConfig,
+};
 use ahma_core::{OperationHandle, OperationStore, Retention};
 use ahma_sandbox::{Input, PrivateDir, Sandbox, SandboxPolicy};
 use ahma_tests::patiently;
@@ -34,11 +36,12 @@ impl Bench {
         let session = PrivateDir::create(&root).unwrap();
         let mut policy = SandboxPolicy::new(&scope, session.path());
         change(&mut policy);
-        let tamper = Arc::new(TamperWatch::new(&policy.scope, &policy.protect));
+        let watch = WatchConfig::new(&policy.scope, &policy.protect);
+        let guard = Arc::new(Guard::start().unwrap().watch(watch, None));
         let hosts = Arc::new(HostPool::new(Sandbox::new(AHMA_MCP).unwrap(), policy));
         let spools = SpoolPlace::new(&root, Arc::default());
         let store = Arc::new(OperationStore::new(Retention::default(), spools));
-        let executor = Executor::new(Arc::clone(&hosts), store, tamper, at_once);
+        let executor = Executor::new(Arc::clone(&hosts), store, guard, at_once);
         Bench {
             executor,
             hosts,

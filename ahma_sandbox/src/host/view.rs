@@ -17,10 +17,13 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, statat, symlinkat};
+use rustix::io::Errno;
 use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags, mount_change, unmount};
 use rustix::process::{chdir, fchdir, pivot_root};
 
-use self::mounts::{Kind, Places, Tree, new_file_system, open_below, open_real, place_below};
+use self::mounts::{
+    Kind, Places, Tree, find_below, new_file_system, open_below, open_real, place_below,
+};
 use self::sources::{Granted, Identity, Sources, SystemPath, system_identities};
 use super::sys::set_mount_flags;
 use crate::policy::SandboxPolicy;
@@ -309,10 +312,16 @@ impl View {
                 .iter()
                 .filter(|root| path.starts_with(root) && path != **root);
             let root = around.min_by_key(|root| root.components().count());
-            // A link does not count: it could be replaced, whatever is mounted where it leads.
-            let Some(root) = root.filter(|_| open_below(&self.root, path).is_ok()) else {
+            let Some(root) = root else {
                 continue;
             };
+            match find_below(&self.root, path) {
+                Ok(_) => {}
+                // A link does not count: it could be replaced, whatever is mounted where it leads.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                // A command may have closed a directory so that what is in it is passed over.
+                Err(error) => return Err(named(error, path.display())),
+            }
             on_the_way.extend(way_below(root, path).into_iter().map(Path::to_owned));
             protected.push(path.clone());
         }

@@ -28,7 +28,7 @@ impl Named {
         let program: PathBuf = place.path().join(&name);
         // Linked, where that is possible: a program that was written a moment ago may still be open for writing.
         if fs::hard_link(host_program(), &program).is_err() {
-            fs::copy(host_program(), &program).unwrap();
+            ahma_tests::copy_program(host_program(), &program);
         }
         Named {
             sandbox: Sandbox::new(program).unwrap(),

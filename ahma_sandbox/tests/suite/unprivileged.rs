@@ -33,7 +33,7 @@ impl Ordinary {
         fs::write(outside.join("secret"), "the secret\n").unwrap();
         // The build directory may be closed to other users.
         let program = root.join("confined");
-        fs::copy(host_program(), &program).unwrap();
+        ahma_tests::copy_program(host_program(), &program);
         let ordinary = Ordinary {
             scope,
             outside,

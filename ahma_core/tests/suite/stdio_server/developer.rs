@@ -69,7 +69,7 @@ impl Developer {
         }
         // The build directory may be closed to other users.
         let program = base.path().join("ahma_mcp");
-        fs::copy(AHMA_MCP, &program).unwrap();
+        ahma_tests::copy_program(AHMA_MCP, &program);
         let program = program.to_str().unwrap();
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let (private, git) = (text(&private), text(&home.join(".gitconfig")));

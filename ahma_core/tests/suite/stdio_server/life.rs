@@ -220,7 +220,7 @@ fn a_killed_server_leaves_no_process() {
 fn a_server_whose_program_was_removed_can_still_start_hosts() {
     let (project, private) = (Workspace::new(), Workspace::new());
     let copy = private.path().join("ahma_mcp");
-    fs::copy(AHMA_MCP, &copy).unwrap();
+    ahma_tests::copy_program(AHMA_MCP, &copy);
     let client = McpProcess::connect(copy.to_str().unwrap(), &[], project.path(), &[]);
     let mut served = Served {
         client,

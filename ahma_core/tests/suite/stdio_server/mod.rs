@@ -14,6 +14,7 @@ mod logs;
 mod modes;
 mod naughty;
 mod planted;
+mod planted_deep;
 mod progress;
 mod reload;
 mod rubbish;

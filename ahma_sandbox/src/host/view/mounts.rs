@@ -164,16 +164,15 @@ pub(super) fn open_real(path: &Path) -> io::Result<OwnedFd> {
 
 /// Opens a path as it is below a root, through mounts but not through links.
 pub(super) fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    find_below(root, path).map_err(|error| named(error, path.display()))
+}
+
+/// The same, with the kernel's own words.
+pub(super) fn find_below(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let inside = path.strip_prefix("/").unwrap_or(path);
     let below = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::BENEATH;
-    let open = openat2(
-        root,
-        inside,
-        OFlags::PATH | OFlags::CLOEXEC,
-        Mode::empty(),
-        below,
-    );
-    open.map_err(|error| named(error, path.display()))
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(root, inside, flags, Mode::empty(), below)
 }
 
 /// The place of a path below a root; what is missing on the way is made.

@@ -93,8 +93,8 @@ impl Battlefield {
         fs::write(path("victim.py"), include_str!("../../attacks/victim.py")).unwrap();
         // The build directory may be closed to other users.
         let programs = host_program();
-        fs::copy(&programs, path("confined")).unwrap();
-        fs::copy(programs.with_file_name("weakened_host"), path("weakened")).unwrap();
+        ahma_tests::copy_program(&programs, path("confined"));
+        ahma_tests::copy_program(programs.with_file_name("weakened_host"), path("weakened"));
         if user == User::Nobody {
             give_away(base.path());
         }

@@ -1,0 +1,475 @@
+//! The directories of a scope as they were seen last. A sweep asks the file system only whether each has changed, and lists
+//! those that have.
+//!
+//! Finds names worth a look. Must not judge what is in a file.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Dir as Listing, FileType};
+use serde::{Deserialize, Serialize};
+
+use super::identity::{Form, Identity, Moment, identity, open_below};
+use super::names::{Kind, kind_of};
+
+/// What is looked at of one scope at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) directories: usize,
+    pub(super) depth: usize,
+    pub(super) entries_each: usize,
+    pub(super) time: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            directories: 200_000,
+            depth: 64,
+            entries_each: 1_000_000,
+            time: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How far a sweep goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The top directory and what starts programs right below it.
+    Top,
+    /// Everything.
+    Everywhere,
+}
+
+/// What a directory is to programs outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Plain,
+    /// Everything below it counts.
+    Counts(Kind),
+    /// Git's: only some of its names count.
+    Repository,
+    /// A directory of a repository that holds others, or worktrees.
+    OfRepository,
+    /// Tools are read from it: files that end in `.json` count.
+    Tools,
+}
+
+/// A file that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    pub(super) sort: Sort,
+}
+
+/// How a file that counts is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Sort {
+    /// As it is.
+    Plain,
+    /// A configuration of Git's.
+    GitConfig,
+    /// A `.git` that is not a directory, or a file that leads Git elsewhere.
+    GitPointer,
+}
+
+/// What a sweep came upon.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    /// Files that count, in directories that were listed.
+    pub(super) candidates: Vec<Candidate>,
+    /// Directories that were listed.
+    pub(super) listed: Vec<PathBuf>,
+    /// Directories that cannot be looked into, and when they changed.
+    pub(super) closed: Vec<(PathBuf, Moment)>,
+    /// What is left out, where a bound was reached.
+    pub(super) left_out: Option<PathBuf>,
+}
+
+struct Dir {
+    parent: usize,
+    name: OsString,
+    depth: usize,
+    role: Role,
+    /// Whether it belongs to the top: see [`Reach::Top`].
+    is_top: bool,
+    seen: Option<(u64, Moment)>,
+    children: Vec<usize>,
+    is_gone: bool,
+}
+
+/// The directories of a scope.
+pub(super) struct Tree {
+    root: OwnedFd,
+    dirs: Vec<Dir>,
+    gone: usize,
+    bounds: Bounds,
+    also: Also,
+}
+
+/// Paths that count in one scope besides the names that count everywhere.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Also {
+    /// Directories that tool files are read from.
+    pub(super) tools: Vec<PathBuf>,
+    /// What the operator wants protected.
+    pub(super) protected: Vec<PathBuf>,
+}
+
+impl Also {
+    /// Names of a directory that count.
+    fn names_in<'a>(all: &'a [PathBuf], directory: &Path) -> Vec<&'a OsStr> {
+        let here = all.iter().filter(|it| it.parent() == Some(directory));
+        here.filter_map(|it| it.file_name()).collect()
+    }
+}
+
+impl Tree {
+    /// Nothing has been seen yet.
+    pub(super) fn new(root: OwnedFd, also: Also, bounds: Bounds) -> Self {
+        let top = Dir {
+            parent: 0,
+            name: OsString::new(),
+            depth: 0,
+            role: Role::Plain,
+            is_top: true,
+            seen: None,
+            children: Vec::new(),
+            is_gone: false,
+        };
+        Tree {
+            root,
+            dirs: vec![top],
+            gone: 0,
+            bounds,
+            also,
+        }
+    }
+
+    /// The same for another directory, of which nothing has been seen yet.
+    pub(super) fn anew(&self, root: OwnedFd) -> Self {
+        Tree::new(root, self.also.clone(), self.bounds)
+    }
+
+    /// The directory it all is in.
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// How many directories are known.
+    pub(super) fn len(&self) -> usize {
+        self.dirs.len() - self.gone
+    }
+
+    /// Looks at every directory within reach, outer ones first, so that no depth hides what is further up.
+    pub(super) fn sweep(&mut self, reach: Reach) -> Swept {
+        let mut swept = Swept::default();
+        let end = Instant::now() + self.bounds.time;
+        let mut index = 0;
+        while index < self.dirs.len() {
+            let dir = &self.dirs[index];
+            if !dir.is_gone && (reach == Reach::Everywhere || dir.is_top) {
+                let path = self.path(index);
+                // A first look at very much takes long; the time between looks at little of it does not count.
+                if dir.seen.is_none() && Instant::now() > end {
+                    swept.left_out.get_or_insert(path);
+                } else {
+                    self.look(index, path, &mut swept);
+                }
+            }
+            index += 1;
+        }
+        if self.gone > self.dirs.len() / 2 {
+            self.compact();
+        }
+        swept
+    }
+
+    fn look(&mut self, index: usize, path: PathBuf, swept: &mut Swept) {
+        let now = match identity(&self.root, &path) {
+            Ok(now) if now.form == Form::Directory => now,
+            Ok(_) => return self.forget(index),
+            Err(error) if is_missing(&error) => return self.forget(index),
+            // A directory above it is closed, which is noticed there.
+            Err(_) => return,
+        };
+        let seen = (now.number, now.changed);
+        if self.dirs[index].seen == Some(seen) {
+            return;
+        }
+        match self.list(index, &path, swept) {
+            Ok(()) => swept.listed.push(path),
+            Err(error) if is_missing(&error) => self.forget(index),
+            // Another file system: what is mounted there is not the scope's.
+            Err(error) if error.raw_os_error() == Some(XDEV) => {
+                self.dirs[index].seen = Some(seen);
+            }
+            Err(_) => {
+                // Not looked at again until it changes.
+                self.dirs[index].seen = Some(seen);
+                swept.closed.push((path, now.changed));
+            }
+        }
+    }
+
+    fn list(&mut self, index: usize, path: &Path, swept: &mut Swept) -> io::Result<()> {
+        let open = open_below(&self.root, path)?;
+        let before: Identity = identity(&open, Path::new(""))?;
+        if before.form != Form::Directory {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
+        let tools = Also::names_in(&self.also.tools, path);
+        let tools: Vec<OsString> = tools.into_iter().map(OsStr::to_owned).collect();
+        let here = Here {
+            path,
+            open: &open,
+            dir: &self.dirs[index],
+            protected: Also::names_in(&self.also.protected, path),
+        };
+        let names = Names::read(&here, self.bounds.entries_each)?;
+        if names.is_cut {
+            swept.left_out.get_or_insert(path.to_owned());
+        }
+        let role = names.role(self.dirs[index].role);
+        self.dirs[index].role = role;
+        let found = names.found.into_iter().filter(|it| it.counts(role));
+        swept.candidates.extend(found.map(|it| it.candidate));
+        let old = std::mem::take(&mut self.dirs[index].children);
+        let mut kept = Vec::new();
+        let (depth, is_top) = (self.dirs[index].depth + 1, self.dirs[index].is_top);
+        let mut known: std::collections::HashMap<OsString, usize> =
+            std::collections::HashMap::new();
+        for child in old {
+            known.insert(self.dirs[child].name.clone(), child);
+        }
+        for (name, child_role) in names.directories {
+            let Some(mut role) = child_of(role, &name, child_role) else {
+                continue;
+            };
+            if role == Role::Plain && tools.contains(&name) {
+                role = Role::Tools;
+            }
+            if let Some(child) = known.remove(&name) {
+                kept.push(child);
+                continue;
+            }
+            if depth > self.bounds.depth || self.len() >= self.bounds.directories {
+                swept.left_out.get_or_insert(path.join(&name));
+                continue;
+            }
+            let of_top = is_top && role != Role::Plain;
+            kept.push(self.dirs.len());
+            self.dirs.push(Dir {
+                parent: index,
+                name,
+                depth,
+                role,
+                is_top: of_top,
+                seen: None,
+                children: Vec::new(),
+                is_gone: false,
+            });
+        }
+        for gone in known.into_values() {
+            self.forget(gone);
+        }
+        self.dirs[index].children = kept;
+        // As it was before the listing: what came meanwhile makes it differ next time.
+        self.dirs[index].seen = Some((before.number, before.changed));
+        Ok(())
+    }
+
+    /// It is not there any more.
+    fn forget(&mut self, index: usize) {
+        if index == 0 {
+            self.dirs[0].seen = None;
+            return;
+        }
+        let mut waiting = vec![index];
+        while let Some(index) = waiting.pop() {
+            let dir = &mut self.dirs[index];
+            if !dir.is_gone {
+                dir.is_gone = true;
+                self.gone += 1;
+                waiting.append(&mut dir.children);
+            }
+        }
+    }
+
+    /// Lets go of what is not there any more.
+    fn compact(&mut self) {
+        let mut moved = vec![0; self.dirs.len()];
+        let mut next = 0;
+        for (index, dir) in self.dirs.iter().enumerate() {
+            if !dir.is_gone {
+                moved[index] = next;
+                next += 1;
+            }
+        }
+        self.dirs.retain(|dir| !dir.is_gone);
+        for dir in &mut self.dirs {
+            dir.parent = moved[dir.parent];
+            for child in &mut dir.children {
+                *child = moved[*child];
+            }
+        }
+        self.gone = 0;
+    }
+
+    /// The path of a directory, seen from the top.
+    fn path(&self, index: usize) -> PathBuf {
+        let mut names: Vec<&OsStr> = Vec::new();
+        let mut at = index;
+        while at != 0 {
+            names.push(&self.dirs[at].name);
+            at = self.dirs[at].parent;
+        }
+        names.iter().rev().collect()
+    }
+}
+
+const XDEV: i32 = rustix::io::Errno::XDEV.raw_os_error();
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    ) || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// The role of a directory in another; none when it is of no interest.
+fn child_of(role: Role, name: &OsStr, by_name: Option<Kind>) -> Option<Role> {
+    match role {
+        Role::Counts(kind) => Some(Role::Counts(kind)),
+        Role::Repository => match name.as_bytes() {
+            b"hooks" => Some(Role::Counts(Kind::Runs)),
+            b"modules" | b"worktrees" => Some(Role::OfRepository),
+            _ => None,
+        },
+        // Each in it is a repository, or leads to one further down.
+        Role::OfRepository => Some(Role::OfRepository),
+        Role::Plain | Role::Tools if name.as_bytes().eq_ignore_ascii_case(b".git") => {
+            Some(Role::Repository)
+        }
+        Role::Plain | Role::Tools => Some(by_name.map_or(Role::Plain, Role::Counts)),
+    }
+}
+
+/// What is of interest in one directory.
+struct Names {
+    directories: Vec<(OsString, Option<Kind>)>,
+    found: Vec<Found>,
+    /// Names that make a directory a repository.
+    has: [bool; 4],
+    is_cut: bool,
+}
+
+/// The directory that is listed.
+struct Here<'h> {
+    path: &'h Path,
+    open: &'h OwnedFd,
+    dir: &'h Dir,
+    /// Names in it that the operator wants protected.
+    protected: Vec<&'h OsStr>,
+}
+
+struct Found {
+    candidate: Candidate,
+    /// Whether it counts only in a repository.
+    of_repository: bool,
+}
+
+impl Found {
+    fn counts(&self, role: Role) -> bool {
+        match role {
+            Role::Repository | Role::OfRepository => self.of_repository,
+            _ => !self.of_repository,
+        }
+    }
+}
+
+const REPOSITORY_NAMES: [&[u8]; 4] = [b"HEAD", b"objects", b"refs", b"commondir"];
+
+impl Names {
+    fn read(here: &Here<'_>, most: usize) -> io::Result<Self> {
+        let mut names = Names {
+            directories: Vec::new(),
+            found: Vec::new(),
+            has: [false; 4],
+            is_cut: false,
+        };
+        let mut count = 0;
+        for entry in Listing::read_from(here.open)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            count += 1;
+            if count > most {
+                names.is_cut = true;
+                break;
+            }
+            names.take(name, entry.file_type(), here);
+        }
+        Ok(names)
+    }
+
+    fn take(&mut self, name: &[u8], form: FileType, here: &Here<'_>) {
+        for (has, of_repository) in self.has.iter_mut().zip(REPOSITORY_NAMES) {
+            *has |= name == of_repository;
+        }
+        let own = OsStr::from_bytes(name);
+        let form = match form {
+            FileType::Unknown => {
+                identity(here.open, Path::new(own)).map_or(Form::Other, |it| it.form)
+            }
+            form => form.into(),
+        };
+        let by_name = match here.protected.contains(&own) {
+            true => Some(Kind::Runs),
+            false => kind_of(name, here.dir.name.as_bytes()),
+        };
+        if form == Form::Directory {
+            self.directories.push((own.to_owned(), by_name));
+        }
+        let plain = match here.dir.role {
+            _ if form == Form::Directory => by_name.map(|kind| (kind, Sort::Plain)),
+            // Samples are not run.
+            Role::Counts(kind) => (!name.ends_with(b".sample")).then_some((kind, Sort::Plain)),
+            Role::Tools if name.ends_with(b".json") => Some((Kind::Runs, Sort::Plain)),
+            _ if name.eq_ignore_ascii_case(b".git") => Some((Kind::Runs, Sort::GitPointer)),
+            _ => by_name.map(|kind| (kind, Sort::Plain)),
+        };
+        let of_repository = match name {
+            b"config" | b"config.worktree" => Some((Kind::Runs, Sort::GitConfig)),
+            b"commondir" | b"gitdir" => Some((Kind::Runs, Sort::GitPointer)),
+            _ => None,
+        };
+        for (found, of_repository) in [(plain, false), (of_repository, true)] {
+            if let Some((kind, sort)) = found {
+                let path = here.path.join(own);
+                self.found.push(Found {
+                    candidate: Candidate { path, kind, sort },
+                    of_repository,
+                });
+            }
+        }
+    }
+
+    /// A directory that holds what a repository holds is one, whatever it is called.
+    fn role(&self, before: Role) -> Role {
+        let [head, objects, refs, commondir] = self.has;
+        let is_repository = head && (objects && refs || commondir);
+        match before {
+            Role::Plain | Role::OfRepository | Role::Tools if is_repository => Role::Repository,
+            role => role,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! One directory that commands can write, watched: its tree, the files that count in it, and what is told of them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use super::identity::{Identity, Moment, identity, open_root};
+use super::intervals::Intervals;
+use super::known::{Change, Known};
+use super::report::{sentences, shown};
+use super::snapshot::Snapshot;
+use super::tree::{Also, Bounds, Reach, Tree};
+
+/// A directory that is watched.
+pub(super) struct Watched {
+    path: PathBuf,
+    /// How it is called in what is told: nothing for the scope, its path for what is granted besides.
+    shown_as: PathBuf,
+    top: Identity,
+    tree: Tree,
+    known: Known,
+    closed: BTreeSet<PathBuf>,
+    /// Whether it was told that not everything is looked at.
+    bound_is_told: bool,
+    /// Whether times of this file system are those of another machine.
+    has_foreign_clock: bool,
+}
+
+impl Watched {
+    pub(super) fn new(
+        path: &Path,
+        shown_as: &Path,
+        also: Also,
+        bounds: Bounds,
+    ) -> io::Result<Self> {
+        let root = open_root(path)?;
+        Ok(Watched {
+            path: path.to_owned(),
+            shown_as: shown_as.to_owned(),
+            top: identity(&root, Path::new(""))?,
+            has_foreign_clock: has_foreign_clock(&root),
+            tree: Tree::new(root, also, bounds),
+            known: Known::default(),
+            closed: BTreeSet::new(),
+            bound_is_told: false,
+        })
+    }
+
+    /// Goes on from what another server saw.
+    pub(super) fn resume(&mut self, snapshot: Snapshot) {
+        self.known.entries = snapshot.entries;
+    }
+
+    /// What the next server needs to know.
+    pub(super) fn snapshot(&self, open_since: Option<Moment>) -> Snapshot {
+        Snapshot {
+            scope: self.path.clone(),
+            open_since,
+            entries: self.known.entries.clone(),
+        }
+    }
+
+    /// Another number whenever what is known of files is something else.
+    pub(super) fn generation(&self) -> u64 {
+        self.known.generation
+    }
+
+    /// Looks, and says what came while operations ran.
+    pub(super) fn sweep(&mut self, reach: Reach, intervals: &Intervals) -> Vec<String> {
+        self.follow_the_path();
+        let swept = self.tree.sweep(reach);
+        let in_reach = |path: &Path| {
+            reach == Reach::Everywhere || path.starts_with(".git") || path.components().count() <= 2
+        };
+        let root = self.tree.root();
+        let changes = self
+            .known
+            .look(root, &self.path, swept.candidates, in_reach);
+        let by_operations = |change: &Change| {
+            // A content that changed without its time is the work of somebody who hides it.
+            let at = change.moment;
+            self.has_foreign_clock || at.is_none_or(|moment| intervals.contain(moment))
+        };
+        let changes: Vec<Change> = changes.into_iter().filter(by_operations).collect();
+        let mut told = sentences(&changes, &self.shown_as);
+        for (path, moment) in swept.closed {
+            if intervals.contain(moment) && !self.closed.contains(&path) {
+                let name = shown(&self.shown_as, &path);
+                told.push(format!(
+                    "{name} cannot be looked into since commands ran; what is left there is not noticed"
+                ));
+            }
+            self.closed.insert(path);
+        }
+        for path in swept.listed {
+            self.closed.remove(&path);
+        }
+        let left_out = swept.left_out.or(self.known.left_out.take());
+        if let Some(first) = left_out.filter(|_| !self.bound_is_told) {
+            self.bound_is_told = true;
+            let (count, first) = (self.tree.len(), shown(&self.shown_as, &first));
+            told.push(format!(
+                "{count} directories are looked at here and no more (first left out: {first}); what commands leave there \
+                 for programs outside is not noticed"
+            ));
+        }
+        told
+    }
+
+    /// When another directory has taken its place, that one is the scope.
+    fn follow_the_path(&mut self) {
+        let Ok(root) = open_root(&self.path) else {
+            return;
+        };
+        let Ok(now) = identity(root.as_fd(), Path::new("")) else {
+            return;
+        };
+        if !now.is_same(&self.top) {
+            self.top = now;
+            self.tree = self.tree.anew(root);
+        }
+    }
+}
+
+/// Whether a file system is on another machine, or made up by a program.
+#[cfg(target_os = "linux")]
+fn has_foreign_clock(root: impl std::os::fd::AsFd) -> bool {
+    // NFS, SMB, 9P, FUSE, Ceph, AFS, virtiofs shares the number of FUSE.
+    const FOREIGN: [u32; 7] = [
+        0x6969,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x0102_1997,
+        0x6573_5546,
+        0x00c3_6400,
+        0x5346_414f,
+    ];
+    rustix::fs::fstatfs(root)
+        .is_ok_and(|about| u32::try_from(about.f_type).is_ok_and(|kind| FOREIGN.contains(&kind)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_foreign_clock(_root: impl std::os::fd::AsFd) -> bool {
+    false
+}

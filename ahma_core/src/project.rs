@@ -1,7 +1,7 @@
 //! What is known of the project that the server works on.
 //!
-//! Git is asked, confined like any command: the project's own settings can make it run programs. A project
-//! that is no repository, or a Git that does not answer soon, leaves the name of the directory.
+//! Git is asked, confined and with every setting switched off that makes it run a program. A project that is not a
+//! repository, or a Git that does not answer soon, leaves the name of the directory.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,6 +22,8 @@ const HARMLESS: [&str; 5] = [
     "core.hooksPath=/dev/null",
 ];
 const SHORT: usize = 7;
+/// Words that are added to a question; a repository with more filters is not asked.
+const MAX_OPTIONS: usize = 600;
 
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,17 +76,40 @@ pub(crate) async fn discover(commands: &InternalCommands) -> Project {
 }
 
 async fn git(commands: &InternalCommands) -> Option<GitState> {
-    let status = ["status", "--porcelain=v2", "--branch"];
-    let state = ask(commands, &status).await?;
+    let status = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--ignore-submodules=all",
+    ];
+    let without_filters = without_filters(commands).await?;
+    let question = without_filters.iter().map(String::as_str).chain(status);
+    let state = ask(commands, &question.collect::<Vec<_>>()).await?;
     let remote = ask(commands, &["config", "--get", "remote.origin.url"]).await;
     let mut git = read_status(&state);
     git.remote = remote.map(|url| without_password(url.trim()));
     Some(git)
 }
 
+/// Switches off every program that files go through when Git compares them. Their names are the project's own.
+async fn without_filters(commands: &InternalCommands) -> Option<Vec<String>> {
+    let names = ["config", "--name-only", "--get-regexp", r"^filter\..*\."];
+    let names = ask(commands, &names).await.unwrap_or_default();
+    let mut options = Vec::new();
+    for name in names.lines().filter_map(|it| it.rsplit_once('.')) {
+        let (filter, _) = name;
+        for (key, value) in [("clean", ""), ("process", ""), ("required", "false")] {
+            options.extend(["-c".to_owned(), format!("{filter}.{key}={value}")]);
+        }
+    }
+    (options.len() <= MAX_OPTIONS).then_some(options)
+}
+
 async fn ask(commands: &InternalCommands, question: &[&str]) -> Option<String> {
     let words = ["git"].iter().chain(&HARMLESS).chain(question);
-    let answer = commands.run(words.map(Into::into).collect()).await?;
+    let answer = commands
+        .run_in_scope(words.map(Into::into).collect())
+        .await?;
     (answer.code == 0).then(|| String::from_utf8_lossy(&answer.output).into_owned())
 }
 

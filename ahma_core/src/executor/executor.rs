@@ -119,7 +119,7 @@ impl Executor {
 
 /// Runs a job, whatever comes of it. Dropping this ends the operation too.
 async fn to_the_end(run: Run, job: impl Job) {
-    run.record_start(&job).await;
+    run.record_start(&job.command_lines()).await;
     let running = run.guard.begin().await;
     if run.guard.needs_renewal() {
         run.hosts.renew().await;

@@ -1,4 +1,5 @@
-//! Commands of the server itself: confined like any other, and no operations, because nobody called them.
+//! Commands of the server itself: confined, without network and without the right to write, and no operations, because
+//! nobody called them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -13,6 +14,17 @@ use crate::config::Restrictions;
 
 /// Output beyond this is read and forgotten.
 const MAX_OUTPUT: usize = 64 * 1024;
+
+/// They only ask: what a project could make them run must not do anything.
+const RESTRICTIONS: Restrictions = Restrictions {
+    no_network: true,
+    no_writes: true,
+    memory_mb: None,
+    processes: None,
+    output_mb: None,
+};
+/// A directory in which no project is.
+const NO_PROJECT: &str = "/";
 
 /// Runs commands that answer a question of the server.
 #[derive(Clone)]
@@ -31,12 +43,12 @@ pub(crate) struct CommandOutput {
 }
 
 impl InternalCommands {
-    /// They run with this environment, in the scope.
+    /// They run with this environment.
     pub(crate) fn new(hosts: Arc<HostPool>, environment: Environment) -> Self {
         InternalCommands { hosts, environment }
     }
 
-    /// Where they run.
+    /// The directory they ask about.
     pub(crate) fn scope(&self) -> &PathBuf {
         &self.hosts.policy().scope
     }
@@ -48,13 +60,22 @@ impl InternalCommands {
             .map(|(_, value)| value.as_os_str())
     }
 
-    /// Runs one. Dropping the future ends it.
+    /// Runs one where no project is, so that none decides what it does. Dropping the future ends it.
     pub(crate) async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
-        let host = self.hosts.host(&Restrictions::default()).await.ok()?;
+        self.run_in(PathBuf::from(NO_PROJECT), arguments).await
+    }
+
+    /// Runs one in the scope.
+    pub(crate) async fn run_in_scope(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
+        self.run_in(self.scope().clone(), arguments).await
+    }
+
+    async fn run_in(&self, directory: PathBuf, arguments: Vec<OsString>) -> Option<CommandOutput> {
+        let host = self.hosts.host(&RESTRICTIONS).await.ok()?;
         let request = CommandRequest {
             arguments,
             environment: self.environment.to_vec(),
-            directory: self.scope().clone(),
+            directory,
             input: Input::Nothing,
         };
         let mut command = host.spawn(request).await.ok()?;

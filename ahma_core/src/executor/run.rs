@@ -10,9 +10,8 @@ use super::arg_files::ArgFiles;
 use super::drive::Driver;
 use super::gate::{Gate, Pass};
 use super::host_pool::HostPool;
-use super::job::Job;
 use super::plan::{CommandKind, CommandPlan};
-use crate::audit::{AuditContext, AuditLog};
+use crate::audit::{AuditContext, AuditLog, CommandLine};
 use crate::operation::{Completion, OperationHandle, OperationState, OperationStore};
 use crate::tamper::ScopeGuard;
 
@@ -112,10 +111,10 @@ impl Run {
     }
 
     /// Records that the operation begins, before anything of it runs.
-    pub(super) async fn record_start(&self, job: &impl Job) {
+    pub(super) async fn record_start(&self, lines: &[CommandLine<'_>]) {
         if let Some(audited) = &self.audit {
-            let (client, lines) = (Arc::clone(&audited.client), job.command_lines());
-            let context = AuditContext::new(client, self.scope(), &lines).await;
+            let client = Arc::clone(&audited.client);
+            let context = AuditContext::new(client, self.scope(), lines).await;
             audited.log.started(&context, &self.operation);
             let _ = audited.context.set(context);
         }

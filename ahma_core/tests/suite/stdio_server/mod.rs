@@ -2,6 +2,7 @@
 
 mod audit;
 mod availability;
+mod before_a_call;
 mod calls;
 mod confinement;
 mod declared;

@@ -3,10 +3,13 @@
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde_json::Value;
 
+use super::limits::{BYTES_PER_DIRECTORY, FILES_PER_DIRECTORY};
 use super::schema::SCHEMA_FILE_NAME;
 use super::text::MAX_FILE_BYTES;
 
@@ -31,14 +34,23 @@ pub struct ReadFault {
 /// Which `*.json` files of a directory count as tool files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
-    /// All of them.
+    /// All of them, as the operator who names the directory says.
     Every,
-    /// Only files that name our schema: the directory has a common name and may hold other things.
+    /// All of them, in a directory of the project: no link is followed, since a project could point it anywhere.
+    OfProject,
+    /// The same, and only files that name our schema: the directory has a common name and may hold other things.
     NamingOurSchema,
 }
 
 /// Reads all `*.json` files of a directory in sorted order, not those of directories below it.
 pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<SourceFile>> {
+    let links = match selection {
+        Selection::Every => Links::Followed,
+        Selection::OfProject | Selection::NamingOurSchema => {
+            refuse_links(directory)?;
+            Links::Refused
+        }
+    };
     let mut paths: Vec<PathBuf> = Vec::new();
     #[expect(
         clippy::disallowed_methods,
@@ -51,11 +63,58 @@ pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<
         }
     }
     paths.sort();
-    let mut files: Vec<SourceFile> = paths.into_iter().map(read_file).collect();
+    let mut files = read_within_bounds(paths, links);
     if selection == Selection::NamingOurSchema {
         files.retain(names_our_schema);
     }
     Ok(files)
+}
+
+/// Whether files may be links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    Followed,
+    Refused,
+}
+
+/// A directory of a project, and the one it is in, must be there themselves.
+fn refuse_links(directory: &Path) -> io::Result<()> {
+    let parent = directory.parent().filter(|it| it.ends_with(".ahma"));
+    for path in [Some(directory), parent].into_iter().flatten() {
+        if path.is_symlink() {
+            let why = format!(
+                "{} is a link, which a project could point anywhere; name the directory with --tools-dir if you mean it",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+    }
+    Ok(())
+}
+
+/// Reads files until there are too many, or too much; the first beyond says so.
+fn read_within_bounds(paths: Vec<PathBuf>, links: Links) -> Vec<SourceFile> {
+    let (mut files, mut bytes) = (Vec::new(), 0);
+    for path in paths {
+        let mut file = read_with(path, links);
+        bytes += file.content.as_ref().map_or(0, Vec::len);
+        let is_beyond = files.len() >= FILES_PER_DIRECTORY || bytes > BYTES_PER_DIRECTORY;
+        if is_beyond {
+            file.content = Err(ReadFault {
+                message: format!(
+                    "this file and those after it are not read: a directory may hold {FILES_PER_DIRECTORY} tool files of \
+                     {} MiB together",
+                    BYTES_PER_DIRECTORY >> 20
+                ),
+                hint: "remove what is not needed, or name fewer directories".to_owned(),
+            });
+        }
+        files.push(file);
+        if is_beyond {
+            break;
+        }
+    }
+    files
 }
 
 /// Whether a file of this name is one to read: hidden files are other programs' business, and the
@@ -68,12 +127,31 @@ fn is_tool_file_name(path: &Path) -> bool {
 /// Reads one file. Anything but a regular file of reasonable size is a fault: a pipe or a device
 /// could keep the reader for ever.
 pub fn read_file(path: PathBuf) -> SourceFile {
-    let content = read_content(&path);
+    read_with(path, Links::Followed)
+}
+
+fn read_with(path: PathBuf, links: Links) -> SourceFile {
+    let content = read_content(&path, links);
     SourceFile { path, content }
 }
 
-fn read_content(path: &Path) -> Result<Vec<u8>, ReadFault> {
-    let metadata = fs::metadata(path).map_err(|error| unreadable(&error))?;
+fn read_content(path: &Path, links: Links) -> Result<Vec<u8>, ReadFault> {
+    if links == Links::Refused && path.is_symlink() {
+        return Err(ReadFault {
+            message: "this is a link, which a project could point anywhere".to_owned(),
+            hint: "put the file itself here".to_owned(),
+        });
+    }
+    // Nothing is waited for, and what was opened is what is looked at: another file may be put in its place meanwhile.
+    let mut flags = OFlags::NONBLOCK;
+    if links == Links::Refused {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+    let file = options.open(path).map_err(|error| unreadable(&error))?;
+    let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
         return Err(ReadFault {
             message: format!("this is {}, not a file", kind_of(&metadata)),
@@ -85,11 +163,6 @@ fn read_content(path: &Path) -> Result<Vec<u8>, ReadFault> {
             .unwrap_or(0)
             .min(MAX_FILE_BYTES),
     );
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this module is for synchronous callers"
-    )]
-    let file = fs::File::open(path).map_err(|error| unreadable(&error))?;
     // One byte more than allowed is enough for the reader of the text to see that it is too large.
     let limit = u64::try_from(MAX_FILE_BYTES)
         .unwrap_or(u64::MAX)
@@ -143,7 +216,7 @@ fn names_our_schema(file: &SourceFile) -> bool {
 pub fn project_tools_directory(project: &Path) -> Option<(PathBuf, Selection)> {
     let own = project.join(".ahma").join("tools");
     if own.is_dir() {
-        return Some((own, Selection::Every));
+        return Some((own, Selection::OfProject));
     }
     let common = project.join("tools");
     common

@@ -14,4 +14,10 @@ pub(super) const PATTERNS_PER_FILE: usize = 50;
 /// Characters of one regular expression.
 pub(super) const PATTERN_LENGTH: usize = 1_000;
 /// Memory of one compiled expression, in bytes.
-pub(super) const PATTERN_MEMORY: usize = 1024 * 1024;
+pub(super) const PATTERN_MEMORY: usize = 256 * 1024;
+/// Bytes of a value that is compared with a regular expression.
+pub(super) const PATTERN_VALUE: usize = 64 * 1024;
+/// Tool files of one directory.
+pub(super) const FILES_PER_DIRECTORY: usize = 1000;
+/// Bytes of all tool files of one directory.
+pub(super) const BYTES_PER_DIRECTORY: usize = 8 * 1024 * 1024;

@@ -183,6 +183,16 @@ pub enum ValueSpec {
     Many(ScalarSpec),
 }
 
+impl ValueSpec {
+    /// Whether values have to match a pattern.
+    pub fn has_pattern(&self) -> bool {
+        match self {
+            ValueSpec::Boolean => false,
+            ValueSpec::One(scalar) | ValueSpec::Many(scalar) => scalar.pattern.is_some(),
+        }
+    }
+}
+
 /// One string or number.
 #[derive(Debug, Clone)]
 pub struct ScalarSpec {

@@ -3,9 +3,13 @@
 
 use serde_json::{Map, Value};
 
+use super::limits::PATTERN_VALUE;
 use super::raw::bounds;
 use super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, Separator, ToolSpec, ValueSpec};
 use super::suggest::nearest;
+
+/// Letters or elements of a value that are repeated in a message.
+const MAX_SHOWN: usize = 200;
 
 /// Parameters of every tool that steer the call and are never passed on to the command.
 pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
@@ -147,7 +151,8 @@ pub(super) fn check_argument(argument: &ArgumentSpec, value: &Value) -> Result<(
     }
     match elements.iter().find(|element| begins_with_dash(element)) {
         Some(element) => Err(format!(
-            "{element} begins with `-` and could be read as a flag"
+            "{} begins with `-` and could be read as a flag",
+            shown(element)
         )),
         None => Ok(()),
     }
@@ -169,8 +174,9 @@ fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
     match name {
         "execution_mode" if EXECUTION_MODES.iter().any(|mode| value == mode) => Ok(()),
         "execution_mode" => Err(format!(
-            "expected {}, found {value}",
-            EXECUTION_MODES.map(|mode| format!("{mode:?}")).join(", ")
+            "expected {}, found {}",
+            EXECUTION_MODES.map(|mode| format!("{mode:?}")).join(", "),
+            shown(value)
         )),
         "timeout_seconds" => {
             let seconds = whole(value).and_then(|seconds| u32::try_from(seconds).ok());
@@ -180,11 +186,12 @@ fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
             }
             let (least, most) = (range.start(), range.end());
             Err(format!(
-                "expected a whole number from {least} to {most}, found {value}"
+                "expected a whole number from {least} to {most}, found {}",
+                shown(value)
             ))
         }
         _ if value.is_string() => Ok(()),
-        _ => Err(format!("expected a string, found {value}")),
+        _ => Err(format!("expected a string, found {}", shown(value))),
     }
 }
 
@@ -209,7 +216,10 @@ fn unknown_argument(tool: &str, arguments: &[ArgumentSpec], name: &str) -> Argum
 pub(super) fn check_value(values: &ValueSpec, value: &Value) -> Result<(), String> {
     match (values, value) {
         (ValueSpec::Boolean, Value::Bool(_)) => Ok(()),
-        (ValueSpec::Boolean, _) => Err(format!("expected `true` or `false`, found {value}")),
+        (ValueSpec::Boolean, _) => {
+            let found = shown(value);
+            Err(format!("expected `true` or `false`, found {found}"))
+        }
         (ValueSpec::One(scalar), _) => check_scalar(scalar, value),
         (ValueSpec::Many(scalar), Value::Array(elements)) => elements
             .iter()
@@ -217,7 +227,7 @@ pub(super) fn check_value(values: &ValueSpec, value: &Value) -> Result<(), Strin
             .try_for_each(|(index, element)| {
                 check_scalar(scalar, element).map_err(|fault| format!("element {index}: {fault}"))
             }),
-        (ValueSpec::Many(_), _) => Err(format!("expected an array, found {value}")),
+        (ValueSpec::Many(_), _) => Err(format!("expected an array, found {}", shown(value))),
     }
 }
 
@@ -229,13 +239,15 @@ fn check_scalar(scalar: &ScalarSpec, value: &Value) -> Result<(), String> {
     };
     if !right_type {
         return Err(format!(
-            "expected {}, found {value}",
-            kind_name(scalar.kind)
+            "expected {}, found {}",
+            kind_name(scalar.kind),
+            shown(value)
         ));
     }
     if !scalar.allowed.is_empty() && !scalar.allowed.iter().any(|allowed| same(allowed, value)) {
         let allowed: Vec<String> = scalar.allowed.iter().map(Value::to_string).collect();
-        return Err(format!("{value} is not one of {}", allowed.join(", ")));
+        let (value, allowed) = (shown(value), allowed.join(", "));
+        return Err(format!("{value} is not one of {allowed}"));
     }
     if let Some(number) = value.as_f64() {
         if let Some(minimum) = scalar.minimum.filter(|minimum| number < *minimum) {
@@ -245,12 +257,42 @@ fn check_scalar(scalar: &ScalarSpec, value: &Value) -> Result<(), String> {
             return Err(format!("{value} is above the maximum {maximum}"));
         }
     }
-    if let (Some(pattern), Some(text)) = (&scalar.pattern, value.as_str())
-        && !pattern.is_match(text)
-    {
-        return Err(format!("{value} does not match the pattern `{pattern}`"));
+    if let (Some(pattern), Some(text)) = (&scalar.pattern, value.as_str()) {
+        if text.len() > PATTERN_VALUE {
+            return Err(format!(
+                "it has {} bytes; a value that has to match a pattern may have {PATTERN_VALUE}",
+                text.len()
+            ));
+        }
+        if !pattern.is_match(text) {
+            let value = shown(value);
+            return Err(format!("{value} does not match the pattern `{pattern}`"));
+        }
     }
     Ok(())
+}
+
+/// A value as it is repeated in a message: a caller decides how long it is, and reads only its beginning.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.len() > MAX_SHOWN => {
+            let cut = &text[..text.floor_char_boundary(MAX_SHOWN)];
+            format!("{cut:?}… ({} bytes)", text.len())
+        }
+        Value::Array(elements) if elements.len() > MAX_SHOWN => {
+            format!("an array of {}", elements.len())
+        }
+        Value::Object(fields) if fields.len() > MAX_SHOWN => {
+            format!("an object of {} fields", fields.len())
+        }
+        other => {
+            let text = other.to_string();
+            match text.len() > 4 * MAX_SHOWN {
+                true => format!("{}…", &text[..text.floor_char_boundary(4 * MAX_SHOWN)]),
+                false => text,
+            }
+        }
+    }
 }
 
 /// The type as a person says it.

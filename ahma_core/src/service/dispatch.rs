@@ -46,11 +46,11 @@ pub(super) async fn call(
 
 async fn declared(
     context: &Arc<ServiceContext>,
-    tool: &ToolSpec,
+    tool: &Arc<ToolSpec>,
     arguments: Map<String, Value>,
     caller: &Caller,
 ) -> Result<CallToolResponse, CallError> {
-    let call = plan::check(tool, arguments)?;
+    let call = plan::check(tool, arguments).await?;
     let usual = match tool.synchronous {
         true => ExecutionMode::Sync,
         false => ExecutionMode::Async,

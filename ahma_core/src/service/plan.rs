@@ -8,6 +8,7 @@ use std::time::Duration;
 use ahma_sandbox::Input;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
 
 use super::call_error::CallError;
 use super::call_parameters::{SHELL, shell_arguments};
@@ -20,6 +21,9 @@ use crate::config::{
 };
 use crate::executor::command_line::{Arg, PathContext, build};
 use crate::executor::{CommandKind, CommandPlan};
+
+/// Letters that are compared with patterns while others wait.
+const MAX_AT_ONCE: usize = 256;
 
 /// Made once: every script is checked against them.
 static SHELL_ARGUMENTS: LazyLock<Vec<ArgumentSpec>> = LazyLock::new(shell_arguments);
@@ -58,12 +62,37 @@ impl CheckedCall {
 }
 
 /// Checks the arguments of a declared tool; everything that is wrong is in one answer.
-pub(super) fn check(
-    tool: &ToolSpec,
+pub(super) async fn check(
+    tool: &Arc<ToolSpec>,
     arguments: Map<String, Value>,
 ) -> Result<CheckedCall, CallError> {
-    let faults = check_arguments(tool, &arguments);
-    checked(&tool.name, faults, arguments)
+    if !takes_long(tool, &arguments) {
+        let faults = check_arguments(tool, &arguments);
+        return checked(&tool.name, faults, arguments);
+    }
+    // A caller decides how long that takes; others must not wait for it.
+    let tool = Arc::clone(tool);
+    let checking = spawn_blocking(move || {
+        let faults = check_arguments(&tool, &arguments);
+        checked(&tool.name, faults, arguments)
+    });
+    let stopped = |_| CallError::new("the server stops");
+    checking.await.map_err(stopped)?
+}
+
+/// Whether values of more than a few letters have to match patterns.
+fn takes_long(tool: &ToolSpec, arguments: &Map<String, Value>) -> bool {
+    let has_pattern = tool.arguments.iter().any(|it| it.values.has_pattern());
+    has_pattern && arguments.values().map(length).sum::<usize>() > MAX_AT_ONCE
+}
+
+/// Letters of a value, as far as they can have to match a pattern.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(elements) => elements.iter().map(length).sum(),
+        _ => 1,
+    }
 }
 
 /// Checks the arguments of the shell, with the same messages.

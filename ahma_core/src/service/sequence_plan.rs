@@ -112,7 +112,7 @@ impl Planning<'_> {
                         Box::pin(self.add(inner, directory)).await?;
                     }
                     Action::Run(_) => {
-                        let call = plan::check(&tool, arguments(step, directory));
+                        let call = plan::check(&tool, arguments(step, directory)).await;
                         let call = call.map_err(|why| in_step(step, &why))?;
                         let command = plan::declared(self.context, &tool, call).await;
                         self.push_command(step, command, delay)?;

@@ -65,3 +65,17 @@ fn a_file_rejected_for_a_taken_name_takes_no_other_name() {
         .collect();
     assert_eq!(rejected, ["2"]);
 }
+
+/// Proves: T39.
+#[test]
+fn a_directory_of_very_many_files_is_read_within_bounds() {
+    let workspace = ahma_tests::Workspace::new();
+    for number in 0..1010 {
+        workspace.write(&format!("{number:04}.json"), tool(&format!("t{number}")));
+    }
+    let sources = read_directory(workspace.path(), Selection::Every).unwrap();
+    assert_eq!(sources.len(), 1001, "the last says why there are no more");
+    assert!(sources[999].content.is_ok());
+    let fault = sources[1000].content.as_ref().unwrap_err();
+    assert!(fault.message.contains("1000 tool files"), "{fault:?}");
+}

@@ -14,6 +14,7 @@ mod listing;
 mod logs;
 mod modes;
 mod naughty;
+mod oracle;
 mod planted;
 mod planted_deep;
 mod progress;

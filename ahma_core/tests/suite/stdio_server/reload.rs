@@ -237,7 +237,9 @@ fn a_directory_that_a_link_leads_to_is_read_again_only_when_the_operator_asks() 
     outside.write("first.json", tool("first", "one"));
     project.make_directory(".ahma");
     std::os::unix::fs::symlink(outside.path(), project.path().join(".ahma/tools")).unwrap();
-    let mut served = Served::of(project, &["--unprotect", ".ahma"]);
+    let named = project.path().join(".ahma/tools");
+    let arguments = ["--unprotect", ".ahma", "--tools-dir", named.to_str().unwrap()];
+    let mut served = Served::of(project, &arguments);
     assert!(has(&mut served, "first"));
     outside.write("second.json", tool("second", "two"));
     let info = served.client.call("get_server_info", &json!({})).structured;

@@ -1,0 +1,92 @@
+//! The server is not confined, and tells nobody what is outside.
+
+use std::os::unix::fs::symlink;
+
+use ahma_tests::Workspace;
+use serde_json::json;
+
+use super::{AHMA_MCP, Served};
+
+/// Proves: S55.
+#[test]
+fn a_call_learns_nothing_about_directories_outside() {
+    let outside = Workspace::new();
+    outside.write("there/file", "x");
+    let mut served = Served::new();
+    let project = served.project.path().canonicalize().unwrap();
+    symlink(outside.path().join("there"), project.join("link")).unwrap();
+    symlink(outside.path().join("missing"), project.join("dangling")).unwrap();
+    let mut answer = |directory: &str| {
+        let call =
+            json!({ "command": "true", "working_directory": directory, "execution_mode": "sync" });
+        let answer = served.client.call("sandboxed_shell", &call);
+        assert!(answer.is_error, "{directory}");
+        answer.text.replace(directory, "DIRECTORY")
+    };
+    let base = outside.path().canonicalize().unwrap();
+    let path = |name: &str| base.join(name).to_str().unwrap().to_owned();
+    let there = answer(&path("there"));
+    assert!(there.contains("is outside the sandbox scope"), "{there}");
+    for other in [
+        path("missing"),
+        path("there/file"),
+        path("there/missing"),
+        "link".to_owned(),
+        "link/missing".to_owned(),
+        "dangling".to_owned(),
+        "dangling/x".to_owned(),
+        "/proc/self/fd/1".to_owned(),
+        "/root".to_owned(),
+    ] {
+        assert_eq!(answer(&other), there, "{other}");
+    }
+    let inside = answer("missing");
+    assert!(
+        inside.contains("No such file"),
+        "inside it is told: {inside}"
+    );
+}
+
+/// Proves: S55.
+#[test]
+fn a_tool_file_of_a_project_cannot_lead_to_a_file_outside() {
+    let outside = Workspace::new();
+    let token = outside.write("token", "\"SECRETTOKENVALUE\"");
+    let project = Workspace::new();
+    project.write(".ahma/tools/other.json", "{}");
+    symlink(&token, project.path().join(".ahma/tools/x.json")).unwrap();
+    let mut served = Served::of(project, &[]);
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let text = info.to_string();
+    assert!(!text.contains("SECRET"), "{text}");
+    let rejected = info["tools"]["rejected"].to_string();
+    assert!(
+        rejected.contains("x.json") && rejected.contains("this is a link"),
+        "{rejected}"
+    );
+    // Named by the operator, it may.
+    let named = Workspace::new();
+    let tool = outside.write(
+        "t.json",
+        r#"{"name": "t", "description": "T.", "command": "true"}"#,
+    );
+    symlink(tool, named.path().join("t.json")).unwrap();
+    let arguments = ["--tools-dir", named.path().to_str().unwrap()];
+    let mut served = Served::with(&arguments, &[]);
+    let listed = served.client.request("tools/list", &json!({})).to_string();
+    assert!(listed.contains("\"name\":\"t\""), "{listed}");
+}
+
+/// Proves: S55.
+#[test]
+fn a_tools_directory_of_a_project_cannot_be_a_link() {
+    let outside = Workspace::new();
+    outside.write("x.json", "\"SECRETTOKENVALUE\"");
+    let project = Workspace::new();
+    std::fs::create_dir(project.path().join(".ahma")).unwrap();
+    symlink(outside.path(), project.path().join(".ahma/tools")).unwrap();
+    let refused = project.run(AHMA_MCP, &[]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--tools-dir"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("SECRET"), "{}", refused.stderr);
+}

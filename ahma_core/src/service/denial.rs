@@ -6,6 +6,9 @@ use std::path::Path;
 
 use ahma_sandbox::SandboxPolicy;
 
+/// What is looked at of a line before the complaint, in bytes.
+const MAX_BEFORE: usize = 1024;
+
 const REFUSALS: [&str; 6] = [
     "Permission denied",
     "Operation not permitted",
@@ -23,7 +26,9 @@ pub(super) fn explain(output: &str, policy: &SandboxPolicy) -> Option<String> {
             .iter()
             .filter_map(|refusal| line.find(refusal))
             .min()?;
-        line.get(..end)
+        // The path stands near the complaint; how long a line is, a command decides.
+        let start = line.floor_char_boundary(end.saturating_sub(MAX_BEFORE));
+        line.get(start..end)
     });
     refused.find_map(|before| explain_line(before, policy))
 }

@@ -238,7 +238,12 @@ fn a_directory_that_a_link_leads_to_is_read_again_only_when_the_operator_asks() 
     project.make_directory(".ahma");
     std::os::unix::fs::symlink(outside.path(), project.path().join(".ahma/tools")).unwrap();
     let named = project.path().join(".ahma/tools");
-    let arguments = ["--unprotect", ".ahma", "--tools-dir", named.to_str().unwrap()];
+    let arguments = [
+        "--unprotect",
+        ".ahma",
+        "--tools-dir",
+        named.to_str().unwrap(),
+    ];
     let mut served = Served::of(project, &arguments);
     assert!(has(&mut served, "first"));
     outside.write("second.json", tool("second", "two"));

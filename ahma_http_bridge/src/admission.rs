@@ -9,7 +9,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 
-use crate::config::RateLimit;
+use crate::config::{Limits, RateLimit};
 use crate::problem::Problem;
 
 /// How often somebody may come.
@@ -52,15 +52,19 @@ pub(crate) struct Admission {
     known: Option<Rate>,
     /// Of others: what they do must not keep those out who may.
     unknown: Option<Rate>,
+    /// Of those who ask whether the server is well.
+    health: Rate,
 }
 
 impl Admission {
-    pub(crate) fn new(token: Option<Token>, rate: Option<RateLimit>, hint: &'static str) -> Self {
-        let limited = || rate.map(|rate| Rate::new(rate, hint));
+    pub(crate) fn new(token: Option<Token>, limits: &Limits, hint: &'static str) -> Self {
+        let limited = || limits.rate.map(|rate| Rate::new(rate, hint));
+        let show_token = "with the token there is no limit";
         Admission {
             token,
             known: limited(),
             unknown: limited(),
+            health: Rate::new(limits.health_rate, show_token),
         }
     }
 
@@ -89,6 +93,14 @@ impl Admission {
 
     pub(crate) fn count_unknown(&self) -> Result<(), Problem> {
         self.unknown.as_ref().map_or(Ok(()), Rate::count)
+    }
+
+    /// Counts a question whether the server is well, unless it shows the token.
+    pub(crate) fn count_health(&self, parts: &Parts) -> Result<(), Problem> {
+        match self.token.is_some() && self.shows_token(parts) {
+            true => Ok(()),
+            false => self.health.count(),
+        }
     }
 
     fn shows_token(&self, parts: &Parts) -> bool {
@@ -144,7 +156,11 @@ mod tests {
     const SECRET: &str = "0123456789abcdef";
 
     fn admission() -> Admission {
-        Admission::new(Some(Token::new(SECRET).unwrap()), RateLimit::of(1, 2), "")
+        let limits = Limits {
+            rate: RateLimit::of(1, 2),
+            ..Limits::default()
+        };
+        Admission::new(Some(Token::new(SECRET).unwrap()), &limits, "")
     }
 
     fn admitted(uri: &str, headers: &[&str]) -> (bool, Parts) {

@@ -106,6 +106,12 @@ pub struct Limits {
     pub body: usize,
     /// Connections that are open at the same time.
     pub connections: usize,
+    /// Those among them that have not shown the token; the oldest gives way to another one.
+    pub strangers: usize,
+    /// How long such a connection may be open.
+    pub stranger_timeout: Duration,
+    /// How often `/health` is answered to those who do not show the token.
+    pub health_rate: RateLimit,
     /// How long the head of a request may take, and a connection may be idle.
     pub head_timeout: Duration,
     /// How long the rest of a request may take.
@@ -133,6 +139,12 @@ impl Default for Limits {
             rate: None,
             body: 4 * 1024 * 1024,
             connections: 4000,
+            strangers: 1000,
+            stranger_timeout: Duration::from_secs(5),
+            health_rate: RateLimit {
+                per_second: NonZeroU32::MIN.saturating_add(199),
+                burst: NonZeroU32::MIN.saturating_add(199),
+            },
             head_timeout: Duration::from_secs(60),
             body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(120),

@@ -1,7 +1,8 @@
 //! `/health`: whether the server is well, and the proof that it knows the token.
 
 use axum::extract::{RawQuery, State};
-use axum::response::Response;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use crate::lists::document;
@@ -14,8 +15,13 @@ const MAX_CHALLENGE_LEN: usize = 100;
 pub(crate) async fn health(
     State(state): State<BridgeState>,
     RawQuery(query): RawQuery,
+    request: Parts,
 ) -> Response {
-    // Not counted: whoever looks for the server must not be kept from it by others who do.
+    // Counted apart from other requests: whoever looks for the server must not be kept from it by those who want
+    // something else, and who asks without end must not keep others from their answers.
+    if let Err(problem) = state.admission.count_health(&request) {
+        return problem.into_response();
+    }
     let mut told = state.backend.health();
     let sessions: usize = state.endpoints.all().map(|it| it.sessions.count()).sum();
     told.insert("status".to_owned(), json!("ok"));

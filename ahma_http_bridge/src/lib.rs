@@ -45,6 +45,7 @@ mod sdk;
 mod server;
 mod sessions;
 mod state;
+mod strangers;
 mod write_timeout;
 
 pub use bind::{BindError, FIRST_PORT, LAST_PORT, bind};

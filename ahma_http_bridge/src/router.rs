@@ -21,6 +21,7 @@ use crate::problem::Problem;
 use crate::request_id::REQUEST_ID;
 use crate::request_log::name_request;
 use crate::state::BridgeState;
+use crate::strangers::Connection;
 use crate::{health, lists, mcp, negotiation};
 
 /// The routes of the bridge, and those that the program adds, which want the token too.
@@ -88,7 +89,12 @@ async fn guard(State(state): State<BridgeState>, request: Request, next: Next) -
 async fn admit(State(state): State<BridgeState>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     match state.admission.admit(&mut parts) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Ok(()) => {
+            if let Some(connection) = parts.extensions.get::<Connection>() {
+                connection.becomes_known();
+            }
+            next.run(Request::from_parts(parts, body)).await
+        }
         Err(problem) => {
             drain(body).await;
             problem.into_response()

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
@@ -22,6 +25,7 @@ use crate::endpoint::{Endpoints, HandlerRequest};
 use crate::router::router;
 use crate::sessions;
 use crate::state::BridgeState;
+use crate::strangers::Strangers;
 use crate::write_timeout::WriteTimeout;
 
 /// How long no connection is taken when the system has none to give.
@@ -75,6 +79,7 @@ impl HttpServer {
             connections: connections.clone(),
             closing: closing.clone(),
             free: Arc::new(Semaphore::new(limits.connections)),
+            strangers: Arc::new(Strangers::new(limits.strangers)),
             limits,
         };
         let stopping = bridge.stopping.clone();
@@ -153,6 +158,7 @@ struct Accepting {
     connections: TaskTracker,
     closing: CancellationToken,
     free: Arc<Semaphore>,
+    strangers: Arc<Strangers>,
     limits: Limits,
 }
 
@@ -180,7 +186,12 @@ impl Accepting {
         // Answers are small and whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
         let stream = WriteTimeout::new(stream, self.limits.write_timeout);
-        let service = TowerToHyperService::new(self.router.clone());
+        let (whose, strangers) = (self.strangers.come(), Arc::clone(&self.strangers));
+        let (asking, router) = (whose.clone(), TowerToHyperService::new(self.router.clone()));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(asking.clone());
+            router.call(request)
+        });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.limits.head_timeout)
@@ -188,14 +199,24 @@ impl Accepting {
         // In a box, because what is handed to a task is kept twice.
         let mut connection = Box::pin(http.serve_connection(TokioIo::new(stream), service));
         let closing = self.closing.clone();
+        let stranger_timeout = self.limits.stranger_timeout;
         self.connections.spawn(async move {
+            let time_is_up = async {
+                sleep(stranger_timeout).await;
+                if whose.is_known() {
+                    std::future::pending::<()>().await;
+                }
+            };
             let served = tokio::select! {
                 served = connection.as_mut() => served,
+                () = whose.gives_way() => Ok(()),
+                () = time_is_up => Ok(()),
                 () = closing.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
             };
+            strangers.go(&whose);
             if let Err(error) = served {
                 tracing::debug!("a connection broke: {error}");
             }

@@ -47,7 +47,7 @@ impl BridgeState {
         let hints = config.hints;
         BridgeState(Arc::new(Shared {
             origin: OriginGuard::new(address, &config.origins, hints.allow_origin),
-            admission: Admission::new(config.token, config.limits.rate, hints.raise_rate),
+            admission: Admission::new(config.token, &config.limits, hints.raise_rate),
             limits: config.limits,
             trace: config.trace,
             backend: config.backend,

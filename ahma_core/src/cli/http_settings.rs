@@ -98,6 +98,7 @@ impl HttpSettings {
         let readable: Vec<PathBuf> = readable.iter().cloned().chain(declared).collect();
         let origins = args.allow_origin.iter();
         let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
+        let connections = (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2);
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
@@ -109,7 +110,8 @@ impl HttpSettings {
                 sessions,
                 idle: Duration::from_secs(u64::from(args.session_idle_minutes) * 60),
                 rate: RateLimit::of(args.rate_limit, args.rate_burst),
-                connections: (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2),
+                connections,
+                strangers: connections / 4,
                 ..Limits::default()
             },
             scope_roots: match args.session_isolation {

@@ -69,7 +69,7 @@ fn a_file_rejected_for_a_taken_name_takes_no_other_name() {
 /// Proves: T39.
 #[test]
 fn a_directory_of_very_many_files_is_read_within_bounds() {
-    let workspace = ahma_tests::Workspace::new();
+    let workspace = Workspace::new();
     for number in 0..1010 {
         workspace.write(&format!("{number:04}.json"), tool(&format!("t{number}")));
     }

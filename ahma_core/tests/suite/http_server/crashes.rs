@@ -1,5 +1,7 @@
 //! What a crash below the server costs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ahma_tests::http::Client;
@@ -61,12 +63,13 @@ fn a_killed_host_costs_its_running_operations_and_the_next_call_works() {
 #[test]
 fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answer() {
     let served = Served::with(&["--rate-limit", "0"]);
+    let is_over = Arc::new(AtomicBool::new(false));
     let callers: Vec<_> = (0..6)
         .map(|_| {
-            let client = served.connect();
+            let (client, is_over) = (served.connect(), Arc::clone(&is_over));
             thread::spawn(move || {
                 let mut states = Vec::new();
-                for _ in 0..25 {
+                while !is_over.load(Ordering::SeqCst) {
                     let result = client.sync("touch running; sleep 0.01; echo hi");
                     states.push(result.record["state"].as_str().unwrap().to_owned());
                 }
@@ -82,11 +85,11 @@ fn hosts_that_die_again_and_again_under_load_never_leave_a_call_without_an_answe
         until(|| sign.exists());
         kill_those_there(&hosts(&client));
     }
+    is_over.store(true, Ordering::SeqCst);
     let states: Vec<String> = callers
         .into_iter()
         .flat_map(|it| it.join().unwrap())
         .collect();
-    assert_eq!(states.len(), 150);
     let odd: Vec<_> = states
         .iter()
         .filter(|it| *it != "completed" && *it != "lost")

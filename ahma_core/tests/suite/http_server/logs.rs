@@ -111,7 +111,7 @@ fn messages_are_echoed_when_that_is_asked_for() {
         "sandboxed_shell",
         &json!({ "command": "true", "working_directory": "missing" }),
     );
-    until(|| served.process.stderr().contains("missing cannot be used"));
+    until(|| served.process.stderr().contains("`missing` cannot be used"));
     let said = served.process.stderr();
     assert!(
         said.contains("→ STDIN:\n{\n  \"jsonrpc\": \"2.0\",\n"),

@@ -3,6 +3,7 @@
 mod crashes;
 mod discovery;
 mod dual;
+mod flood;
 mod freezing;
 mod load;
 mod logs;

@@ -102,7 +102,7 @@ fn shared(
         Arc::new(move |trouble: &str| trace.show(Direction::Error, trouble.as_bytes()))
     };
     let mut config = SharedConfig::new(environment, &[]);
-    config.writable = settings.writable();
+    config.reachable = settings.reachable();
     config.max_operations = settings.max_operations;
     config.spool_bytes = settings.spool_bytes;
     config.audit = audit.map_err(StartupError::Usage)?;

@@ -15,7 +15,7 @@ use super::http_settings::{HttpSettings, HttpSettingsError};
 use super::log_settings::{AuditSettings, LogSettings};
 use super::tool_args::{absolute, tool_file_rules};
 use crate::operation::Retention;
-use crate::scope::{ScopeConfig, Siblings, tool_places};
+use crate::scope::{ScopeConfig, Siblings, real_as_far_as_it_exists, tool_places};
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone)]
@@ -54,6 +54,11 @@ pub(super) enum SettingsError {
     Network(String),
     #[error("commands could write to the audit log {0}\nhint: name a file outside the scope")]
     AuditInReach(PathBuf),
+    #[error(
+        "commands could read {state}, where servers of this user keep their tokens, because of {granted}\n\
+         hint: name a narrower directory, or move the state elsewhere with XDG_STATE_HOME"
+    )]
+    StateInReach { state: PathBuf, granted: PathBuf },
     #[error("{0}")]
     Http(#[from] HttpSettingsError),
     #[error(
@@ -100,6 +105,10 @@ impl Settings {
             .into_iter()
             .chain(workspaces.iter().map(|(_, scope)| scope.clone()))
             .collect();
+        if !sandbox_is_off && args.mode != Mode::ListTools {
+            let reachable = read.iter().chain(&write).chain(&declared);
+            keep_state_out_of_reach(user, reachable)?;
+        }
         let writable: Vec<PathBuf> = write.iter().chain(&declared).cloned().collect();
         let roots = http.iter().flat_map(|http| http.scope_roots.clone());
         let roots: Vec<PathBuf> = roots.flatten().collect();
@@ -146,6 +155,11 @@ impl Settings {
         })
     }
 
+    /// Every path that commands of any scope may read or write, besides the system's.
+    pub(super) fn reachable(&self) -> Vec<PathBuf> {
+        [self.writable(), self.scope.read.clone()].concat()
+    }
+
     /// Every path that commands of any scope may write.
     pub(super) fn writable(&self) -> Vec<PathBuf> {
         let scopes = self.scope.siblings.declared.iter();
@@ -179,6 +193,27 @@ fn refuse_http_flags(args: &Args) -> Result<(), SettingsError> {
     ];
     match flags.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(SettingsError::NeedsHttp(flag)),
+        None => Ok(()),
+    }
+}
+
+/// With a token of another server, a command could leave its scope by calling that one.
+fn keep_state_out_of_reach<'p>(
+    user: &UserDirectories,
+    reachable: impl Iterator<Item = &'p PathBuf>,
+) -> Result<(), SettingsError> {
+    let Some(state) = &user.state else {
+        return Ok(());
+    };
+    let real = real_as_far_as_it_exists(state);
+    let holds = |granted: &&PathBuf| {
+        real.starts_with(granted) || state.starts_with(granted) || granted.starts_with(&real)
+    };
+    match reachable.into_iter().find(holds) {
+        Some(granted) => Err(SettingsError::StateInReach {
+            state: state.clone(),
+            granted: granted.clone(),
+        }),
         None => Ok(()),
     }
 }

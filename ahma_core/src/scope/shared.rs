@@ -30,8 +30,8 @@ pub struct SharedConfig {
     pub host_program: PathBuf,
     /// The variables that commands may inherit from, and by which toolchains are found.
     pub environment: BTreeMap<OsString, OsString>,
-    /// Every path that commands of any scope may write; private directories are kept outside.
-    pub writable: Vec<PathBuf>,
+    /// Every path that commands of any scope may read or write, besides the system's; private directories are kept outside.
+    pub reachable: Vec<PathBuf>,
     /// Commands that run at the same time, in all scopes together.
     pub max_operations: usize,
     /// Disk that outputs of all scopes take together, in bytes.
@@ -56,7 +56,7 @@ impl SharedConfig {
         SharedConfig {
             host_program: PathBuf::from(THIS_PROGRAM),
             environment,
-            writable: scopes.iter().map(|it| it.to_path_buf()).collect(),
+            reachable: scopes.iter().map(|it| it.to_path_buf()).collect(),
             max_operations: 128,
             spool_bytes: SPOOL_TOTAL,
             audit: None,
@@ -98,7 +98,7 @@ pub struct SharedResources {
 impl SharedResources {
     /// Starts the thread that starts hosts. Blocks, so it is called before the runtime serves.
     pub fn new(config: SharedConfig) -> Result<Arc<Self>, OpenError> {
-        let base = private_base(&config.environment, &config.writable);
+        let base = private_base(&config.environment, &config.reachable);
         let private_base = base.ok_or(OpenError::NoPrivatePlace)?;
         Ok(Arc::new(SharedResources {
             sandbox: Sandbox::new(config.host_program)?,

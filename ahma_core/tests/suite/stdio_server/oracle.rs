@@ -90,3 +90,54 @@ fn a_tools_directory_of_a_project_cannot_be_a_link() {
     assert!(refused.stderr.contains("--tools-dir"), "{}", refused.stderr);
     assert!(!refused.stderr.contains("SECRET"), "{}", refused.stderr);
 }
+
+/// Proves: S56.
+#[test]
+fn no_mode_lets_commands_reach_the_tokens_of_servers() {
+    let home = Workspace::new();
+    let project = home.path().canonicalize().unwrap().join("project");
+    std::fs::create_dir(&project).unwrap();
+    let state = home.path().canonicalize().unwrap().join(".local/state");
+    std::fs::create_dir_all(state.join("ahma_mcp/http-tokens")).unwrap();
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let local = home.path().canonicalize().unwrap().join(".local");
+    let inner = state.join("ahma_mcp/http-tokens");
+    let whole = home.path().canonicalize().unwrap();
+    for mode in ["stdio", "http", "dual"] {
+        for (flag, path) in [
+            ("--sandbox-read", &local),
+            ("--sandbox-write", &local),
+            ("--sandbox-read", &inner),
+            ("--sandbox-scope", &whole),
+        ] {
+            let arguments = [
+                "--mode",
+                mode,
+                "--allow-wide-scope",
+                flag,
+                path.to_str().unwrap(),
+            ];
+            let refused = home.run_with(AHMA_MCP, &arguments, &variables);
+            assert_eq!(refused.code, 2, "{mode} {flag}: {}", refused.stderr);
+            assert!(refused.stderr.contains("tokens"), "{}", refused.stderr);
+        }
+    }
+    // What is beside them may be granted.
+    let beside = whole.join("beside");
+    std::fs::create_dir(&beside).unwrap();
+    let arguments = ["--sandbox-read", beside.to_str().unwrap()];
+    let mut served = Served::with(&arguments, &variables);
+    assert!(served.sync("true").text.contains("exit code 0"));
+}
+
+/// Proves: S56.
+#[test]
+fn a_grant_of_the_temporary_directory_does_not_show_private_directories_of_others() {
+    let temporary = Workspace::new();
+    let path = temporary.path().canonicalize().unwrap();
+    let path = path.to_str().unwrap();
+    let variables = [("TMPDIR", path), ("XDG_RUNTIME_DIR", path)];
+    let mut served = Served::with(&["--sandbox-read", path], &variables);
+    let home = served.sync("echo $HOME");
+    assert!(!home.text.starts_with(path), "{}", home.text);
+}

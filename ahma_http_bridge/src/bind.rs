@@ -1,7 +1,10 @@
-//! The port of the server: taken by binding it, never by looking first.
+//! The port of the server: taken by binding it, never by looking first, and on both loopback addresses.
+//!
+//! Clients that write `localhost` may come to either address. Whoever could take the other one, such as a confined command
+//! with a network, would be shown their token.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 /// The first port that is tried.
 pub const FIRST_PORT: u16 = 4242;
@@ -38,9 +41,31 @@ pub enum BindError {
     NotLoopback(IpAddr),
 }
 
+/// A port that was taken.
+#[derive(Debug)]
+pub struct Bound {
+    /// At the address that was asked for.
+    pub listener: TcpListener,
+    /// At the other loopback address.
+    pub other: Option<TcpListener>,
+    /// Whether nobody else can be at that port of either address, so that `localhost` means this server.
+    pub is_localhost: bool,
+}
+
+impl From<TcpListener> for Bound {
+    /// For whoever knows that nobody takes the other address.
+    fn from(listener: TcpListener) -> Self {
+        Bound {
+            listener,
+            other: None,
+            is_localhost: true,
+        }
+    }
+}
+
 /// Takes a port of a loopback address: the one asked for, else the first that is free. A port is tried by taking
 /// it, because a look beforehand would be out of date by the time it is taken.
-pub fn bind(host: IpAddr, port: Option<u16>) -> Result<TcpListener, BindError> {
+pub fn bind(host: IpAddr, port: Option<u16>) -> Result<Bound, BindError> {
     if !host.is_loopback() {
         return Err(BindError::NotLoopback(host));
     }
@@ -51,11 +76,13 @@ pub fn bind(host: IpAddr, port: Option<u16>) -> Result<TcpListener, BindError> {
     Ok(listener)
 }
 
-fn first_free(host: IpAddr, first: u16, last: u16) -> Result<TcpListener, BindError> {
+fn first_free(host: IpAddr, first: u16, last: u16) -> Result<Bound, BindError> {
     let mut why = io::Error::from(io::ErrorKind::AddrInUse);
     for port in first..=last {
         match listen(host, port) {
-            Ok(listener) => return Ok(listener),
+            // A port whose other half is somebody else's is not free.
+            Ok(bound) if !bound.is_localhost && is_usual(host) => {}
+            Ok(bound) => return Ok(bound),
             Err(error) => why = error,
         }
     }
@@ -67,10 +94,40 @@ fn first_free(host: IpAddr, first: u16, last: u16) -> Result<TcpListener, BindEr
     })
 }
 
-fn listen(host: IpAddr, port: u16) -> io::Result<TcpListener> {
+const FOUR: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const SIX: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+
+/// Whether `localhost` can mean this address.
+fn is_usual(host: IpAddr) -> bool {
+    [FOUR, SIX].contains(&host)
+}
+
+fn listen(host: IpAddr, port: u16) -> io::Result<Bound> {
     let listener = TcpListener::bind(SocketAddr::new(host, port))?;
     listener.set_nonblocking(true)?;
-    Ok(listener)
+    let port = listener.local_addr()?.port();
+    let (other, is_localhost) = match is_usual(host) {
+        false => (None, false),
+        true => hold(if host == FOUR { SIX } else { FOUR }, port)?,
+    };
+    Ok(Bound {
+        listener,
+        other,
+        is_localhost,
+    })
+}
+
+/// The port of the other address, and whether nobody else has it.
+fn hold(other: IpAddr, port: u16) -> io::Result<(Option<TcpListener>, bool)> {
+    match TcpListener::bind(SocketAddr::new(other, port)) {
+        Ok(listener) => {
+            listener.set_nonblocking(true)?;
+            Ok((Some(listener), true))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok((None, false)),
+        // The machine does not have it, so nobody can be there.
+        Err(_) => Ok((None, true)),
+    }
 }
 
 #[cfg(test)]
@@ -81,8 +138,25 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    fn port(listener: &TcpListener) -> u16 {
-        listener.local_addr().unwrap().port()
+    fn port(bound: &Bound) -> u16 {
+        bound.listener.local_addr().unwrap().port()
+    }
+
+    /// Proves: H22.
+    #[test]
+    fn nobody_else_gets_the_port_of_the_other_address() {
+        let bound = bind(HERE, None).unwrap();
+        assert!(bound.is_localhost);
+        let other = TcpListener::bind((Ipv6Addr::LOCALHOST, port(&bound)));
+        assert!(other.is_err(), "taken, or not to be had on this machine");
+        // Where somebody has it already, another port is taken; one that was asked for is not `localhost`.
+        let Ok(squatter) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
+            return;
+        };
+        let taken = squatter.local_addr().unwrap().port();
+        assert!(!bind(HERE, Some(taken)).unwrap().is_localhost);
+        let said = first_free(HERE, taken, taken).unwrap_err();
+        assert!(matches!(said, BindError::NoneFree { .. }));
     }
 
     /// Proves: D2.
@@ -121,7 +195,12 @@ mod tests {
         }
         let other: IpAddr = "127.0.0.9".parse().unwrap();
         assert_eq!(
-            bind(other, Some(0)).unwrap().local_addr().unwrap().ip(),
+            bind(other, Some(0))
+                .unwrap()
+                .listener
+                .local_addr()
+                .unwrap()
+                .ip(),
             other
         );
     }

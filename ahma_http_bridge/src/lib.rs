@@ -48,7 +48,7 @@ mod state;
 mod strangers;
 mod write_timeout;
 
-pub use bind::{BindError, FIRST_PORT, LAST_PORT, bind};
+pub use bind::{BindError, Bound, FIRST_PORT, LAST_PORT, bind};
 pub use config::{Backend, BridgeConfig, Hints, Limits, RateLimit};
 pub use endpoint::HandlerRequest;
 pub use origin::{Origin, OriginError};

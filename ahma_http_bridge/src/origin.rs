@@ -51,14 +51,19 @@ pub(crate) struct OriginGuard {
 }
 
 impl OriginGuard {
-    pub(crate) fn new(address: SocketAddr, origins: &[Origin], hint: &'static str) -> Self {
+    /// `is_localhost`: whether nobody else can be at this port of either loopback address.
+    pub(crate) fn new(
+        address: SocketAddr,
+        is_localhost: bool,
+        origins: &[Origin],
+        hint: &'static str,
+    ) -> Self {
         let port = address.port();
-        let mut hosts = vec![
-            address.to_string(),
-            format!("localhost:{port}"),
-            format!("127.0.0.1:{port}"),
-            format!("[::1]:{port}"),
-        ];
+        let mut hosts = vec![address.to_string()];
+        if is_localhost {
+            let names = ["localhost", "127.0.0.1", "[::1]"];
+            hosts.extend(names.map(|name| format!("{name}:{port}")));
+        }
         if port == 80 {
             let without: Vec<String> = hosts
                 .iter()
@@ -131,7 +136,12 @@ mod tests {
 
     fn guard() -> OriginGuard {
         let address = SocketAddr::from(([127, 0, 0, 1], 4242));
-        OriginGuard::new(address, &[Origin::new("https://app.example").unwrap()], "")
+        OriginGuard::new(
+            address,
+            true,
+            &[Origin::new("https://app.example").unwrap()],
+            "",
+        )
     }
 
     fn passes(headers: &[(&str, &str)]) -> bool {

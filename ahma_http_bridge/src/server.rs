@@ -20,6 +20,7 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bind::Bound;
 use crate::config::{BridgeConfig, Limits};
 use crate::endpoint::{Endpoints, HandlerRequest};
 use crate::router::router;
@@ -51,16 +52,24 @@ impl HttpServer {
     /// Serves with a handler for each session, of which it is told, and for each request that belongs to none. It
     /// accepts when this returns.
     pub fn start<H>(
-        listener: std::net::TcpListener,
+        bound: impl Into<Bound>,
         config: BridgeConfig,
         handler: impl Fn(HandlerRequest<'_>) -> H + Send + Sync + 'static,
     ) -> io::Result<Self>
     where
         H: ServerHandler + Send + 'static,
     {
+        let Bound {
+            listener,
+            other,
+            is_localhost,
+        } = bound.into();
         let address = listener.local_addr()?;
-        listener.set_nonblocking(true)?;
-        let listener = TcpListener::from_std(listener)?;
+        let mut listeners = Vec::new();
+        for listener in [Some(listener), other].into_iter().flatten() {
+            listener.set_nonblocking(true)?;
+            listeners.push(TcpListener::from_std(listener)?);
+        }
         let ending = CancellationToken::new();
         let endpoints = Endpoints::new(
             &config.workspaces,
@@ -72,23 +81,26 @@ impl HttpServer {
         let origins = config.origins.clone();
         let limits = config.limits.clone();
         let further = config.routes.clone();
-        let bridge = BridgeState::new(config, address, endpoints);
+        let bridge = BridgeState::new(config, address, is_localhost, endpoints);
         let (connections, closing) = (TaskTracker::new(), CancellationToken::new());
-        let accepting = Accepting {
+        let accepting = Arc::new(Accepting {
             router: router(&bridge, &origins, further),
             connections: connections.clone(),
             closing: closing.clone(),
             free: Arc::new(Semaphore::new(limits.connections)),
             strangers: Arc::new(Strangers::new(limits.strangers)),
             limits,
-        };
-        let stopping = bridge.stopping.clone();
-        let mut tasks = vec![tokio::spawn(async move {
-            tokio::select! {
-                () = stopping.cancelled() => {}
-                () = accepting.accept(listener) => {}
-            }
-        })];
+        });
+        let mut tasks = Vec::new();
+        for listener in listeners {
+            let (stopping, accepting) = (bridge.stopping.clone(), Arc::clone(&accepting));
+            tasks.push(tokio::spawn(async move {
+                tokio::select! {
+                    () = stopping.cancelled() => {}
+                    () = accepting.accept(listener) => {}
+                }
+            }));
+        }
         for endpoint in bridge.endpoints.all() {
             let sessions = Arc::clone(&endpoint.sessions);
             tasks.push(tokio::spawn(sessions::end_unused(sessions)));
@@ -163,7 +175,7 @@ struct Accepting {
 }
 
 impl Accepting {
-    async fn accept(self, listener: TcpListener) {
+    async fn accept(&self, listener: TcpListener) {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => self.take(stream),

@@ -43,10 +43,15 @@ impl Deref for BridgeState {
 }
 
 impl BridgeState {
-    pub(crate) fn new(config: BridgeConfig, address: SocketAddr, endpoints: Endpoints) -> Self {
+    pub(crate) fn new(
+        config: BridgeConfig,
+        address: SocketAddr,
+        is_localhost: bool,
+        endpoints: Endpoints,
+    ) -> Self {
         let hints = config.hints;
         BridgeState(Arc::new(Shared {
-            origin: OriginGuard::new(address, &config.origins, hints.allow_origin),
+            origin: OriginGuard::new(address, is_localhost, &config.origins, hints.allow_origin),
             admission: Admission::new(config.token, &config.limits, hints.raise_rate),
             limits: config.limits,
             trace: config.trace,

@@ -1,13 +1,14 @@
 //! The HTTP side of a server: its port before anything else, its announcement when it can be found.
 
 use std::io::{self, Write as _};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ahma_contract::{ServerState, Token};
-use ahma_http_bridge::{Backend, BindError, BridgeConfig, HandlerRequest, Hints, HttpServer, bind};
+use ahma_http_bridge::{
+    Backend, BindError, Bound, BridgeConfig, HandlerRequest, Hints, HttpServer, bind,
+};
 use ahma_transport::MessageTrace;
 use futures_util::future::BoxFuture;
 use rmcp::model::Tool;
@@ -35,7 +36,7 @@ const HINTS: Hints = Hints {
 
 /// What is taken before the sandbox starts.
 pub(super) struct BoundHttp {
-    listener: TcpListener,
+    listener: Bound,
     token: Option<Token>,
     token_file: Option<PathBuf>,
     place: StatePlace,

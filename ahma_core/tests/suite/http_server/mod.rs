@@ -7,6 +7,7 @@ mod flood;
 mod freezing;
 mod load;
 mod logs;
+mod loopback;
 mod serving;
 mod sessions;
 mod stopping;

@@ -144,3 +144,132 @@ fn has_foreign_clock(root: impl std::os::fd::AsFd) -> bool {
 fn has_foreign_clock(_root: impl std::os::fd::AsFd) -> bool {
     false
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Operations run from before anything was made.
+    fn always() -> Intervals {
+        let mut intervals = Intervals::default();
+        intervals.begin(0);
+        intervals
+    }
+
+    fn watched(path: &Path, bounds: Bounds) -> Watched {
+        Watched::new(path, Path::new(""), Also::default(), bounds).unwrap()
+    }
+
+    fn sweep(watched: &mut Watched) -> Vec<String> {
+        watched.sweep(Reach::Everywhere, &always())
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn a_bound_is_said_once_and_hides_nothing_further_up() {
+        let scope = tempfile::tempdir().unwrap();
+        let deep: PathBuf = std::iter::repeat_n("d", 100).collect();
+        fs::create_dir_all(scope.path().join(&deep)).unwrap();
+        for number in 0..30 {
+            fs::create_dir(scope.path().join(format!("{number}"))).unwrap();
+        }
+        let usual = Bounds::default();
+        for bounds in [
+            Bounds { depth: 64, ..usual },
+            Bounds {
+                directories: 20,
+                ..usual
+            },
+            Bounds {
+                entries_each: 10,
+                ..usual
+            },
+            Bounds {
+                time: Duration::ZERO,
+                ..usual
+            },
+        ] {
+            let mut watched = watched(scope.path(), bounds);
+            let told = sweep(&mut watched);
+            assert_eq!(told.len(), 1, "{bounds:?}: {told:?}");
+            assert!(
+                told[0].contains("and no more (first left out: "),
+                "{told:?}"
+            );
+            // Which entries of a directory come first is up to the file system.
+            if bounds.entries_each > 100 && bounds.time > Duration::ZERO {
+                fs::write(scope.path().join(".envrc"), "").unwrap();
+                let told = sweep(&mut watched);
+                assert_eq!(told.len(), 1, "{bounds:?}: {told:?}");
+                assert!(told[0].contains(".envrc has appeared"), "{told:?}");
+                fs::remove_file(scope.path().join(".envrc")).unwrap();
+            }
+        }
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn very_many_files_that_count_are_bounded_and_said() {
+        let scope = tempfile::tempdir().unwrap();
+        for number in 0..1100 {
+            let directory = scope.path().join(format!("{number}"));
+            fs::create_dir(&directory).unwrap();
+            fs::write(directory.join(".envrc"), "").unwrap();
+        }
+        let mut watched = watched(scope.path(), Bounds::default());
+        let told = sweep(&mut watched);
+        let counted = told.iter().any(|it| it.contains("900 more such files"));
+        let bounded = told.iter().any(|it| it.contains("first left out: "));
+        assert!(counted && bounded, "{:?}", &told[95..]);
+        assert_eq!(
+            sweep(&mut watched),
+            Vec::<String>::new(),
+            "nothing has changed"
+        );
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn what_is_moved_exchanged_or_made_anew_is_seen() {
+        let scope = tempfile::tempdir().unwrap();
+        let path = |name: &str| scope.path().join(name);
+        fs::create_dir_all(path("prepared/.cursor")).unwrap();
+        fs::create_dir(path("a")).unwrap();
+        let mut watched = watched(scope.path(), Bounds::default());
+        sweep(&mut watched);
+        fs::rename(path("prepared"), path("moved")).unwrap();
+        let told = sweep(&mut watched);
+        assert!(told[0].contains("moved/.cursor has appeared"), "{told:?}");
+        // Most file systems give the number of a removed directory to the next one.
+        fs::remove_dir(path("a")).unwrap();
+        fs::create_dir(path("a")).unwrap();
+        fs::write(path("a/.envrc"), "").unwrap();
+        let told = sweep(&mut watched);
+        assert!(told[0].contains("a/.envrc has appeared"), "{told:?}");
+        fs::write(path("a/.envrc"), "x").unwrap();
+        let before = fs::metadata(path("a/.envrc")).unwrap().modified().unwrap();
+        sweep(&mut watched);
+        fs::write(path("a/.envrc"), "y").unwrap();
+        let file = fs::File::options().write(true).open(path("a/.envrc"));
+        file.unwrap().set_modified(before).unwrap();
+        let told = sweep(&mut watched);
+        assert!(told[0].contains("a/.envrc has changed"), "{told:?}");
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn many_names_in_what_others_wrote_are_one_sentence() {
+        let scope = tempfile::tempdir().unwrap();
+        for number in 0..200 {
+            let package = scope.path().join(format!("node_modules/{number}/.vscode"));
+            fs::create_dir_all(package).unwrap();
+        }
+        let told = sweep(&mut watched(scope.path(), Bounds::default()));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("200 files"), "{told:?}");
+    }
+}

@@ -35,11 +35,14 @@ const OPENING: &[Opening] = &[
     },
 ];
 
+/// `fchmodat2`, since Linux 6.6: the same number on every processor, which the library knows for some only.
+const FCHMODAT2: libc::c_long = 452;
+
 /// Calls that always take a mode, and its place.
 const OTHERS: &[(libc::c_long, u8)] = &[
     (libc::SYS_fchmod, 1),
     (libc::SYS_fchmodat, 2),
-    (libc::SYS_fchmodat2, 2),
+    (FCHMODAT2, 2),
     (libc::SYS_mknodat, 2),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),

@@ -18,5 +18,5 @@ mod user_directories;
 pub use operation::{OperationRecord, OperationState};
 pub use operation_id::OperationId;
 pub use state_file::{ProjectReference, STATE_FILE, STATE_VERSION, ServerState};
-pub use token::{Token, TokenError, random_hex, token_file};
+pub use token::{Token, TokenError, isolated_token_file, random_hex, token_file};
 pub use user_directories::UserDirectories;

@@ -88,6 +88,13 @@ pub fn token_file(state_directory: &Path, project: &Path) -> PathBuf {
     state_directory.join("http-tokens").join(name)
 }
 
+/// The file with the token of a server that gives each session a scope of its own: it opens other projects too, so that
+/// of the project it was started in must not be enough.
+pub fn isolated_token_file(state_directory: &Path, project: &Path) -> PathBuf {
+    let file = token_file(state_directory, project);
+    file.with_extension("isolated")
+}
+
 /// So many random bytes from the operating system, in hexadecimal.
 pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut random = vec![0; bytes];

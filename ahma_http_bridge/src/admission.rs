@@ -1,5 +1,6 @@
 //! Who shows the token, and how often they may come.
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use ahma_contract::Token;
@@ -9,7 +10,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 
-use crate::config::{Limits, RateLimit};
+use crate::config::{Limits, RateLimit, WorkspaceRoute};
 use crate::problem::Problem;
 
 /// How often somebody may come.
@@ -48,6 +49,8 @@ impl Rate {
 /// Who may come, and how often those may who belong to no session.
 pub(crate) struct Admission {
     token: Option<Token>,
+    /// Of each workspace; each opens nothing else.
+    workspaces: HashMap<String, Option<Token>>,
     /// Of those who show the token.
     known: Option<Rate>,
     /// Of others: what they do must not keep those out who may.
@@ -57,11 +60,20 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    pub(crate) fn new(token: Option<Token>, limits: &Limits, hint: &'static str) -> Self {
+    pub(crate) fn new(
+        token: Option<Token>,
+        workspaces: &[WorkspaceRoute],
+        limits: &Limits,
+        hint: &'static str,
+    ) -> Self {
         let limited = || limits.rate.map(|rate| Rate::new(rate, hint));
         let show_token = "with the token there is no limit";
         Admission {
             token,
+            workspaces: workspaces
+                .iter()
+                .map(|it| (it.name.clone(), it.token.clone()))
+                .collect(),
             known: limited(),
             unknown: limited(),
             health: Rate::new(limits.health_rate, show_token),
@@ -74,7 +86,7 @@ impl Admission {
 
     /// Whether a request shows the token, which is taken out: nothing behind this needs to know it.
     pub(crate) fn admit(&self, parts: &mut Parts) -> Result<(), Problem> {
-        let is_known = self.shows_token(parts);
+        let is_known = self.shows_token(parts, self.token_of(parts.uri.path()));
         without_secret(parts);
         if is_known {
             return Ok(());
@@ -97,14 +109,25 @@ impl Admission {
 
     /// Counts a question whether the server is well, unless it shows the token.
     pub(crate) fn count_health(&self, parts: &Parts) -> Result<(), Problem> {
-        match self.token.is_some() && self.shows_token(parts) {
+        let token = self.token.as_ref();
+        match token.is_some() && self.shows_token(parts, token) {
             true => Ok(()),
             false => self.health.count(),
         }
     }
 
-    fn shows_token(&self, parts: &Parts) -> bool {
-        let Some(token) = &self.token else {
+    /// The token of what is at a path. A name that was not declared is no workspace, however it is written.
+    fn token_of(&self, path: &str) -> Option<&Token> {
+        let name = path.strip_prefix("/mcp/w/");
+        let name = name.map(|it| it.strip_suffix('/').unwrap_or(it));
+        match name.and_then(|name| self.workspaces.get(name)) {
+            Some(of_workspace) => of_workspace.as_ref(),
+            None => self.token.as_ref(),
+        }
+    }
+
+    fn shows_token(&self, parts: &Parts, token: Option<&Token>) -> bool {
+        let Some(token) = token else {
             return true;
         };
         let headers = parts.headers.get_all(AUTHORIZATION).iter();
@@ -160,7 +183,7 @@ mod tests {
             rate: RateLimit::of(1, 2),
             ..Limits::default()
         };
-        Admission::new(Some(Token::new(SECRET).unwrap()), &limits, "")
+        Admission::new(Some(Token::new(SECRET).unwrap()), &[], &limits, "")
     }
 
     fn admitted(uri: &str, headers: &[&str]) -> (bool, Parts) {

@@ -16,7 +16,7 @@ use crate::origin::Origin;
 /// How a server is reached and by whom.
 #[derive(Clone)]
 pub struct BridgeConfig {
-    /// The secret that callers show; none means that everybody on this machine may call.
+    /// The secret that callers show, but for workspaces; none means that everybody on this machine may call.
     pub token: Option<Token>,
     /// Web pages of these origins may call.
     pub origins: Vec<Origin>,
@@ -26,12 +26,21 @@ pub struct BridgeConfig {
     pub trace: Option<MessageTrace>,
     /// What is behind the bridge beside the handlers.
     pub backend: Arc<dyn Backend>,
-    /// Names of workspaces, each served at `/mcp/w/NAME`.
-    pub workspaces: Vec<String>,
+    /// Workspaces, each served at `/mcp/w/NAME`.
+    pub workspaces: Vec<WorkspaceRoute>,
     /// Further routes. Like those of the bridge they are behind the checks of `Host` and `Origin` and want the token.
     pub routes: Router,
     /// What callers are told to do about limits that the operator can change.
     pub hints: Hints,
+}
+
+/// Where a workspace is served, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceRoute {
+    /// Its name.
+    pub name: String,
+    /// The secret that its callers show, which opens nothing else; none means that everybody on this machine may call.
+    pub token: Option<Token>,
 }
 
 /// What the program around the bridge knows and the bridge does not.

@@ -10,7 +10,7 @@ use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Limits;
+use crate::config::{Limits, WorkspaceRoute};
 use crate::handshake;
 use crate::request_id::name_of;
 use crate::sdk::{self, Protocol};
@@ -45,7 +45,7 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     /// The plain one, and one for each workspace. Their handlers come from one place.
     pub(crate) fn new<H>(
-        workspaces: &[String],
+        workspaces: &[WorkspaceRoute],
         limits: &Limits,
         rate_hint: &'static str,
         ending: &CancellationToken,
@@ -96,7 +96,7 @@ impl Endpoints {
         let named = workspaces.iter();
         Endpoints {
             workspaces: named
-                .map(|name| (name.clone(), endpoint(Some(name.clone()))))
+                .map(|it| (it.name.clone(), endpoint(Some(it.name.clone()))))
                 .collect(),
             plain: endpoint(None),
         }

@@ -49,7 +49,7 @@ mod strangers;
 mod write_timeout;
 
 pub use bind::{BindError, Bound, FIRST_PORT, LAST_PORT, bind};
-pub use config::{Backend, BridgeConfig, Hints, Limits, RateLimit};
+pub use config::{Backend, BridgeConfig, Hints, Limits, RateLimit, WorkspaceRoute};
 pub use endpoint::HandlerRequest;
 pub use origin::{Origin, OriginError};
 pub use server::HttpServer;

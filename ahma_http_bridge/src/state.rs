@@ -52,7 +52,12 @@ impl BridgeState {
         let hints = config.hints;
         BridgeState(Arc::new(Shared {
             origin: OriginGuard::new(address, is_localhost, &config.origins, hints.allow_origin),
-            admission: Admission::new(config.token, &config.limits, hints.raise_rate),
+            admission: Admission::new(
+                config.token,
+                &config.workspaces,
+                &config.limits,
+                hints.raise_rate,
+            ),
             limits: config.limits,
             trace: config.trace,
             backend: config.backend,

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ahma_contract::{STATE_FILE, ServerState, Token, random_hex, token_file};
+use ahma_contract::{STATE_FILE, ServerState, Token, isolated_token_file, random_hex, token_file};
 use reqwest::Url;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use serde::Deserialize;
@@ -86,24 +86,37 @@ async fn server_of(
     let address = address(&url)
         .ok_or_else(|| wrong("`url` has to lead to an address of this machine, over http"))?;
     // Not what the file names: whoever wrote it could name a file of their own.
-    let token = match (&secrets.token, &secrets.state_directory) {
-        (Some(token), _) => Some(token.clone()),
-        (None, Some(state)) => read_own(&token_file(state, root)).await.ok(),
-        (None, None) => None,
-    };
-    let token = token.and_then(|token| Token::new(token.trim()).ok());
-    let Some(token) = token else {
-        return Err(DiscoveryError::NoToken {
-            file: file.to_owned(),
-            url: state.url,
-        });
-    };
-    let proven = prove(&url, address, &token, timeout).await;
-    proven.map_err(|what| DiscoveryError::Unproven {
+    let mut texts = Vec::from_iter(secrets.token.clone());
+    if let (true, Some(state)) = (texts.is_empty(), &secrets.state_directory) {
+        // One whose sessions have scopes of their own has another.
+        for of_server in [token_file(state, root), isolated_token_file(state, root)] {
+            texts.extend(read_own(&of_server).await.ok());
+        }
+    }
+    let tokens = texts.iter().filter_map(|it| Token::new(it.trim()).ok());
+    let mut unproven = DiscoveryError::NoToken {
         file: file.to_owned(),
-        address,
-        what,
-    })?;
+        url: state.url.clone(),
+    };
+    let mut proven = None;
+    for token in tokens {
+        match prove(&url, address, &token, timeout).await {
+            Ok(()) => {
+                proven = Some(token);
+                break;
+            }
+            Err(what) => {
+                unproven = DiscoveryError::Unproven {
+                    file: file.to_owned(),
+                    address,
+                    what,
+                };
+            }
+        }
+    }
+    let Some(token) = proven else {
+        return Err(unproven);
+    };
     let headers = [(
         "authorization".to_owned(),
         format!("Bearer {}", token.reveal()),

@@ -1,5 +1,6 @@
 //! A server process that is reached over HTTP.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub struct HttpProcess {
     pub address: SocketAddr,
     /// Its token; none when that is switched off.
     pub token: Option<String>,
+    /// The tokens of all its endpoints, by path.
+    pub tokens: BTreeMap<String, String>,
     home: Workspace,
 }
 
@@ -70,6 +73,7 @@ impl HttpProcess {
             said: String::new(),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             token: None,
+            tokens: BTreeMap::new(),
             home,
         };
         process.listen_for_address();
@@ -87,6 +91,16 @@ impl HttpProcess {
                 let (address, rest) = url.split_once('/').expect("a path");
                 self.address = address.parse().expect("an address");
                 self.token = rest.strip_prefix("mcp?key=").map(str::to_owned);
+                if let Some(token) = &self.token {
+                    self.tokens.insert("/mcp".to_owned(), token.clone());
+                }
+            }
+            if let Some((_, url)) = line.split_once("  workspace  ") {
+                let url = url.trim().strip_prefix("http://").expect("a URL");
+                let (_, rest) = url.split_once('/').expect("a path");
+                if let Some((path, key)) = rest.split_once("?key=") {
+                    self.tokens.insert(format!("/{path}"), key.to_owned());
+                }
             }
             if line.contains("state file  ") {
                 return;
@@ -110,7 +124,10 @@ impl HttpProcess {
 
     /// A client without one.
     pub fn stateless(&self) -> Client {
-        Client::stateless(self.address, self.token.as_deref())
+        Client {
+            tokens: self.tokens.clone(),
+            ..Client::stateless(self.address, self.token.as_deref())
+        }
     }
 
     /// The home of its user.

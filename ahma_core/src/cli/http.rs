@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use ahma_contract::{ServerState, Token};
 use ahma_http_bridge::{
-    Backend, BindError, Bound, BridgeConfig, HandlerRequest, Hints, HttpServer, bind,
+    Backend, BindError, Bound, BridgeConfig, HandlerRequest, Hints, HttpServer, WorkspaceRoute,
+    bind,
 };
 use ahma_transport::MessageTrace;
 use futures_util::future::BoxFuture;
@@ -39,6 +40,7 @@ pub(super) struct BoundHttp {
     listener: Bound,
     token: Option<Token>,
     token_file: Option<PathBuf>,
+    workspaces: Vec<WorkspaceRoute>,
     place: StatePlace,
     settings: HttpSettings,
     trace: Option<MessageTrace>,
@@ -51,14 +53,17 @@ impl BoundHttp {
         scope: &Path,
         trace: Option<MessageTrace>,
     ) -> Result<Self, StartupError> {
-        let (token, token_file) = match &settings.token {
-            TokenSetting::Off => (None, None),
-            TokenSetting::Given(token) => (Some(token.clone()), None),
-            TokenSetting::File(file) => {
-                let token = token_file::read_or_make(file).map_err(StartupError::Usage)?;
-                (Some(token), Some(file.clone()))
-            }
+        let token = read_token(&settings.token)?;
+        let token_file = match &settings.token {
+            TokenSetting::File(file) => Some(file.clone()),
+            TokenSetting::Given(_) | TokenSetting::Off => None,
         };
+        let named = settings.workspaces.iter().zip(&settings.workspace_tokens);
+        let named = named.map(|((name, _), token)| {
+            let (name, token) = (name.clone(), read_token(token)?);
+            Ok(WorkspaceRoute { name, token })
+        });
+        let workspaces = named.collect::<Result<_, StartupError>>()?;
         let listener = bind(settings.host, settings.port);
         let listener = listener.map_err(|error| no_port(&error))?;
         let place = StatePlace::prepare(scope).map_err(|error| no_state_file(scope, &error))?;
@@ -66,6 +71,7 @@ impl BoundHttp {
             listener,
             token,
             token_file,
+            workspaces,
             place,
             settings: settings.clone(),
             trace,
@@ -79,14 +85,12 @@ impl BoundHttp {
         shared: &Arc<SharedResources>,
         manager: &Arc<ScopeManager>,
     ) -> Result<Http, StartupError> {
-        let workspaces = self.settings.workspaces.iter();
-        let workspaces: Vec<String> = workspaces.map(|(name, _)| name.clone()).collect();
         let config = BridgeConfig {
             token: self.token.clone(),
             origins: self.settings.origins,
             limits: self.settings.limits,
             trace: self.trace,
-            workspaces: workspaces.clone(),
+            workspaces: self.workspaces.clone(),
             backend: Arc::new(Engine {
                 scope: Arc::clone(scope),
                 shared: Arc::clone(shared),
@@ -108,10 +112,21 @@ impl BoundHttp {
             token: self.token,
             token_file: self.token_file,
             place: self.place,
-            workspaces,
+            workspaces: self.workspaces,
             is_isolated: self.settings.scope_roots.is_some(),
         })
     }
+}
+
+/// What callers have to show.
+fn read_token(setting: &TokenSetting) -> Result<Option<Token>, StartupError> {
+    Ok(match setting {
+        TokenSetting::Off => None,
+        TokenSetting::Given(token) => Some(token.clone()),
+        TokenSetting::File(file) => {
+            Some(token_file::read_or_make(file).map_err(StartupError::Usage)?)
+        }
+    })
 }
 
 /// What the bridge asks the engine.
@@ -155,7 +170,7 @@ pub(super) struct Http {
     token: Option<Token>,
     token_file: Option<PathBuf>,
     place: StatePlace,
-    workspaces: Vec<String>,
+    workspaces: Vec<WorkspaceRoute>,
     is_isolated: bool,
 }
 
@@ -188,8 +203,8 @@ impl Http {
         if self.is_isolated {
             text += "  each session       has a scope of its own: the first root of its client\n";
         }
-        for name in &self.workspaces {
-            let url = with_key(&format!("{url}/w/{name}"), self.token.as_ref());
+        for WorkspaceRoute { name, token } in &self.workspaces {
+            let url = with_key(&format!("{url}/w/{name}"), token.as_ref());
             text += &format!("  workspace          {url}\n");
         }
         let path = path.display();
@@ -254,7 +269,7 @@ fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
     let with_key = with_key(url, token);
     let entry = json!({ "mcpServers": { "Ahama": { "type": "http", "url": with_key } } });
     format!(
-        "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n",
+        "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n  put the entry      into your user's settings; in a file of the project every command could read the key\n",
         scope.display(),
     )
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ahma_contract::{Token, TokenError, UserDirectories, token_file};
+use ahma_contract::{Token, TokenError, UserDirectories, isolated_token_file, token_file};
 use ahma_http_bridge::{Limits, Origin, OriginError, RateLimit};
 use ahma_sandbox::{Width, checked_scope};
 use rustix::process::{Resource, getrlimit};
@@ -30,6 +30,8 @@ pub(super) struct HttpSettings {
     pub(super) limits: Limits,
     /// Projects that the operator has declared: name and directory.
     pub(super) workspaces: Vec<(String, PathBuf)>,
+    /// What callers of each have to show.
+    pub(super) workspace_tokens: Vec<TokenSetting>,
     /// Directories at or below which sessions have scopes of their own; none means that they share the server's.
     pub(super) scope_roots: Option<Vec<PathBuf>>,
 }
@@ -99,10 +101,22 @@ impl HttpSettings {
         let origins = args.allow_origin.iter();
         let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
         let connections = (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2);
+        let file_of = match args.session_isolation {
+            true => isolated_token_file,
+            false => token_file,
+        };
+        let token_of = |file_of: fn(&Path, &Path) -> PathBuf, scope: &Path| {
+            token(args, environment, user, &readable, |state| {
+                file_of(state, scope)
+            })
+        };
+        let of_workspaces = workspaces.iter();
+        let of_workspaces = of_workspaces.map(|(_, scope)| token_of(token_file, scope));
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
-            token: token(args, environment, user, scope, &readable)?,
+            token: token_of(file_of, scope)?,
+            workspace_tokens: of_workspaces.collect::<Result<_, _>>()?,
             origins: origins
                 .map(|it| Origin::new(it))
                 .collect::<Result<_, _>>()?,
@@ -181,8 +195,8 @@ fn token(
     args: &Args,
     environment: &BTreeMap<OsString, OsString>,
     user: &UserDirectories,
-    scope: &Path,
     readable: &[PathBuf],
+    file_of: impl Fn(&Path) -> PathBuf,
 ) -> Result<TokenSetting, HttpSettingsError> {
     let variable = environment.get(OsStr::new("AHMA_HTTP_TOKEN"));
     let variable = variable.map(|value| value.to_string_lossy().into_owned());
@@ -197,7 +211,7 @@ fn token(
         "auto" => {
             let directory = user.state.as_ref();
             let directory = directory.ok_or(HttpSettingsError::NoStateDirectory)?;
-            let file = token_file(directory, scope);
+            let file = file_of(directory);
             if in_reach(&file, readable) {
                 return Err(HttpSettingsError::TokenInReach(file));
             }

@@ -1,5 +1,6 @@
 //! A client of either lifecycle.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
@@ -19,6 +20,8 @@ pub struct Client {
     pub session: Option<String>,
     /// Where MCP is spoken.
     pub path: String,
+    /// What other paths want to see.
+    pub tokens: BTreeMap<String, String>,
 }
 
 impl Client {
@@ -29,6 +32,7 @@ impl Client {
             token: token.map(str::to_owned),
             session: None,
             path: "/mcp".to_owned(),
+            tokens: BTreeMap::new(),
         }
     }
 
@@ -42,8 +46,11 @@ impl Client {
         Client::stateless(address, token).connected(&initialize(version))
     }
 
-    /// The same client at another path.
+    /// The same client at another path, with the token for it.
     pub fn at(mut self, path: &str) -> Self {
+        if let Some(token) = self.tokens.get(path) {
+            self.token = Some(token.clone());
+        }
         self.path = path.to_owned();
         self
     }

@@ -333,3 +333,70 @@ fn its_host_ends_when_nobody_uses_it_and_starts_again() {
     assert!(client.sync("echo again").text.starts_with("again\n"));
     assert_ne!(host(), first);
 }
+
+/// Proves: I13.
+#[test]
+fn the_key_of_a_workspace_opens_that_workspace_and_nothing_else() {
+    let served = Served::new(&[]);
+    let keys = [
+        ("/mcp", served.process.token.clone().unwrap()),
+        ("/mcp/w/one", served.process.tokens["/mcp/w/one"].clone()),
+        (
+            "/mcp/w/two.x",
+            served.process.tokens["/mcp/w/two.x"].clone(),
+        ),
+    ];
+    for (path, _) in &keys {
+        for (of, key) in &keys {
+            let mut client = served.process.stateless().at(path);
+            client.token = Some(key.clone());
+            let request = client.message(&json!(1), "tools/list", &json!({}));
+            let status = request.send(client.address).status;
+            assert_eq!(status, if path == of { 200 } else { 401 }, "{of} at {path}");
+        }
+    }
+    // Whatever the path looks like: the key of the server does not lead into a workspace.
+    for path in [
+        "/mcp/w/one/",
+        "/mcp/w/on%65",
+        "/mcp/w/%6fne/",
+        "/mcp//w/one",
+    ] {
+        let client = served.process.stateless().at(path);
+        let request = client.message(&json!(1), "tools/list", &json!({}));
+        let status = request.send(client.address).status;
+        assert!([401, 404].contains(&status), "{path}: {status}");
+    }
+}
+
+/// Proves: I13.
+#[test]
+fn a_command_that_finds_the_key_of_its_project_gets_into_no_other() {
+    let served = Served::new(&[]);
+    let [one, _] = served.clients("one");
+    let key = &served.process.tokens["/mcp/w/one"];
+    served.one.write(
+        ".vscode/mcp.json",
+        json!({ "url": format!("?key={key}") }).to_string(),
+    );
+    let port = served.process.address.port();
+    let ask = |path: &str| {
+        let script = format!(
+            "key=$(sed 's/.*key=\\([^\"]*\\).*/\\1/' .vscode/mcp.json)
+             python3 - \"$key\" <<'X'
+import http.client, sys
+c = http.client.HTTPConnection('127.0.0.1', {port})
+c.request('POST', '{path}', '{{}}', {{'Authorization': 'Bearer ' + sys.argv[1], 'Content-Type': 'application/json', 'Accept': 'application/json, text/event-stream'}})
+print('status', c.getresponse().status)
+X"
+        );
+        one.sync(&script).text
+    };
+    assert!(ask("/mcp/w/two.x").contains("status 401"));
+    assert!(ask("/mcp").contains("status 401"));
+    let own = ask("/mcp/w/one");
+    assert!(
+        own.contains("status ") && !own.contains("401"),
+        "it is its own key: {own}"
+    );
+}

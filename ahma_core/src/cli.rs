@@ -7,6 +7,7 @@ mod args;
 mod batch_writer;
 mod http;
 mod http_settings;
+mod key_search;
 mod list_tools;
 mod log_settings;
 mod logging;

@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 
 use super::args::Mode;
 use super::http_settings::{HttpSettings, TokenSetting};
+use super::key_search;
 use super::startup_error::StartupError;
 use super::state_file::{StateFile, StatePlace};
 use super::token_file;
@@ -85,6 +86,10 @@ impl BoundHttp {
         shared: &Arc<SharedResources>,
         manager: &Arc<ScopeManager>,
     ) -> Result<Http, StartupError> {
+        let directories = self.settings.workspaces.iter();
+        let directories = directories
+            .map(|(_, directory)| directory.clone())
+            .collect();
         let config = BridgeConfig {
             token: self.token.clone(),
             origins: self.settings.origins,
@@ -113,6 +118,7 @@ impl BoundHttp {
             token_file: self.token_file,
             place: self.place,
             workspaces: self.workspaces,
+            directories,
             is_isolated: self.settings.scope_roots.is_some(),
         })
     }
@@ -171,6 +177,8 @@ pub(super) struct Http {
     token_file: Option<PathBuf>,
     place: StatePlace,
     workspaces: Vec<WorkspaceRoute>,
+    /// Where the workspaces are.
+    directories: Vec<PathBuf>,
     is_isolated: bool,
 }
 
@@ -222,6 +230,23 @@ impl Http {
             warn_loudly(
                 "the token is switched off; every program on this machine can call this server, even confined commands",
             );
+        }
+    }
+
+    /// Warns of keys that stand where every command can read them.
+    pub(super) async fn warn_of_keys(&self, scope: &Scope) {
+        let of_workspaces = self.workspaces.iter().map(|it| &it.token);
+        let tokens = [&self.token].into_iter().chain(of_workspaces);
+        let tokens: Vec<Token> = tokens.flatten().cloned().collect();
+        let mut scopes = self.directories.clone();
+        scopes.push(scope.directory().to_owned());
+        let found = spawn_blocking(move || key_search::find(&scopes, &tokens)).await;
+        for file in found.unwrap_or_default() {
+            scope.warnings().tell(&format!(
+                "a key of this server stands in {}, where every command can read it and call this server; move the entry \
+                 into your user's settings, and replace the key by removing its file while the server is down",
+                file.display()
+            ));
         }
     }
 

@@ -183,6 +183,7 @@ async fn serve(
                 let http = bound.serve(&scope, &shared, &manager)?;
                 let found_by = http.write_state(&scope, &shared).await?;
                 http.announce(&scope, &found_by, settings.mode);
+                http.warn_of_keys(&scope).await;
                 served.http = Some(http);
                 Some(found_by)
             }

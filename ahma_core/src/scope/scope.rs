@@ -21,6 +21,7 @@ use crate::config::Restrictions;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands, WarmShells};
 use crate::operation::OperationStore;
 use crate::output::SpoolPlace;
+use crate::owner_warnings::OwnerWarnings;
 use crate::project;
 use crate::registry::{Registry, Reload};
 use crate::service::tools::definitions;
@@ -187,6 +188,11 @@ impl Scope {
     /// What runs in this scope, and what ran.
     pub fn operations(&self) -> &Arc<OperationStore> {
         self.context.operations()
+    }
+
+    /// What its owner has been warned of.
+    pub fn warnings(&self) -> &Arc<OwnerWarnings> {
+        &self.context.owner
     }
 
     /// The directory that commands are confined to.

@@ -5,6 +5,7 @@ mod discovery;
 mod dual;
 mod flood;
 mod freezing;
+mod keys;
 mod load;
 mod logs;
 mod loopback;

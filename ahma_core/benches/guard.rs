@@ -158,7 +158,7 @@ async fn measure() {
                 (large.median().await, plain)
             }
         };
-        println!("p50 of a call: large scope {watched:.0?}, empty {plain:.0?}");
+        println!("p50 of a call: large scope {watched:.2?}, empty {plain:.2?}");
         ratios.push(watched.as_secs_f64() / plain.as_secs_f64());
     }
     ratios.sort_by(f64::total_cmp);
@@ -194,7 +194,7 @@ async fn measure() {
     }
     noticed.sort_unstable();
     println!(
-        "noticed after {:.0?} p50, {:.0?} at most ({PLANTS} plants)",
+        "noticed after {:.2?} p50, {:.2?} at most ({PLANTS} plants)",
         noticed[PLANTS / 2],
         noticed[PLANTS - 1]
     );

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::git_syntax::{Setting, read};
+use super::identity::hash;
 
 /// More settings than are of interest to anyone.
 const MAX_SETTINGS: usize = 10_000;
@@ -28,9 +29,9 @@ pub(crate) fn settings(text: &str) -> Vec<Setting> {
 /// What a configuration makes Git do besides what Git does anyway.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Judged {
-    /// Settings that are not known to be harmless, with their values.
-    pub(super) settings: BTreeSet<String>,
-    /// Where each remote is: a new one is harmless, another place of a known one is not.
+    /// Settings that are not known to be harmless: what tells one from another, and what is said of it.
+    pub(super) settings: BTreeMap<String, String>,
+    /// What stands for the place of each remote: a new one is harmless, another place of a known one is not.
     pub(super) remotes: BTreeMap<String, String>,
     /// Directories and files that Git is pointed to, as they are written there.
     pub(super) points_to: BTreeSet<String>,
@@ -39,12 +40,14 @@ pub(super) struct Judged {
 impl Judged {
     /// Settings that were not there before.
     pub(super) fn since<'j>(&'j self, before: &'j Judged) -> impl Iterator<Item = String> + 'j {
-        let settings = self.settings.difference(&before.settings).cloned();
+        let settings = self.settings.iter();
+        let settings = settings.filter(|(it, _)| !before.settings.contains_key(*it));
+        let settings = settings.map(|(_, said)| said.clone());
         let moved = self.remotes.iter().filter(|(name, url)| {
             let known = before.remotes.get(*name);
             known.is_some_and(|known| known != *url)
         });
-        let moved = moved.map(|(name, url)| format!("remote.{name}.url = {url}"));
+        let moved = moved.map(|(name, _)| format!("another remote.{}.url", without_secret(name)));
         settings.chain(moved)
     }
 }
@@ -161,23 +164,75 @@ pub(super) fn judge(text: &str) -> Judged {
         }
         if is_remote(&setting) && judged.remotes.len() < MAX_FOUND {
             let name = setting.subsection.clone().unwrap_or_default();
-            judged.remotes.insert(name, setting.value.clone());
+            judged.remotes.insert(name, hash(setting.value.as_bytes()));
         }
         if is_harmless(&setting) {
             return;
         }
         if judged.settings.len() >= MAX_FOUND {
-            judged.settings.insert(MORE.to_owned());
+            judged.settings.insert(MORE.to_owned(), MORE.to_owned());
             return;
         }
-        let middle = setting.subsection.map(|name| format!(".{name}"));
+        let middle = setting.subsection.as_ref().map(|name| format!(".{name}"));
         let middle = middle.unwrap_or_default();
-        let (section, key, value) = (setting.section, setting.key, setting.value);
+        let whole = format!(
+            "{}{middle}.{} = {}",
+            setting.section, setting.key, setting.value
+        );
         judged
             .settings
-            .insert(format!("{section}{middle}.{key} = {value}"));
+            .insert(hash(whole.as_bytes()), said(&setting));
     });
     judged
+}
+
+/// Sections whose values are programs and paths. Those of others may be passwords and tokens.
+const SHOWN: [&str; 20] = [
+    "alias",
+    "browser",
+    "core",
+    "diff",
+    "difftool",
+    "extensions",
+    "filter",
+    "gc",
+    "hook",
+    "include",
+    "includeif",
+    "interactive",
+    "man",
+    "merge",
+    "mergetool",
+    "pager",
+    "sequence",
+    "submodule",
+    "tar",
+    "trailer",
+];
+/// The same in other sections.
+const SHOWN_KEYS: [(&str, &str); 3] = [
+    ("gpg", "program"),
+    ("imap", "tunnel"),
+    ("sendemail", "sendmailcmd"),
+];
+
+/// A setting as it is told.
+fn said(setting: &Setting) -> String {
+    let (section, key) = (setting.section.as_str(), setting.key.as_str());
+    let middle = setting
+        .subsection
+        .as_deref()
+        .map(|it| format!(".{}", without_secret(it)));
+    let middle = middle.unwrap_or_default();
+    match SHOWN.contains(&section) || SHOWN_KEYS.contains(&(section, key)) {
+        true => format!("{section}{middle}.{key} = {}", setting.value),
+        false => format!("{section}{middle}.{key}"),
+    }
+}
+
+/// A name may be a URL, and that may hold a password.
+fn without_secret(name: &str) -> &str {
+    name.rfind('@').map_or(name, |at| &name[at + 1..])
 }
 
 /// What names a directory of hooks, or a file with more settings.
@@ -215,7 +270,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        judge(text).settings.into_iter().collect()
+        judge(text).settings.into_values().collect()
     }
 
     #[test]
@@ -251,7 +306,7 @@ mod tests {
             ("[diff \"d\"]\ncommand = x", "diff.d.command = x"),
             (
                 "[credential \"https://h\"]\nhelper = x",
-                "credential.https://h.helper = x",
+                "credential.https://h.helper",
             ),
         ] {
             assert_eq!(found(text), [name], "{text}");
@@ -267,14 +322,14 @@ mod tests {
             "sendemail.sendmailcmd = x",
             "imap.tunnel = x",
             "gc.recentobjectshook = x",
-            "http.proxy = http://evil",
-            "http.sslverify = false",
-            "lfs.customtransfer.a.path = x",
-            "made.up = x",
-            "remote.origin.url = ext::sh -c evil",
+            "http.proxy",
+            "http.sslverify",
+            "lfs.customtransfer.a.path",
+            "made.up",
+            "remote.origin.url",
             "merge.tool = x",
         ] {
-            let (key, value) = name.split_once(" = ").unwrap();
+            let (key, value) = name.split_once(" = ").unwrap_or((name, "ext::secret"));
             let parts: Vec<&str> = key.split('.').collect();
             let text = match parts.as_slice() {
                 [section, key] => format!("[{section}]\n{key} = {value}\n"),
@@ -291,8 +346,25 @@ mod tests {
     fn a_known_remote_that_moves_is_told_and_a_new_one_is_not() {
         let of = |url: &str| judge(&format!("[remote \"origin\"]\n\turl = {url}\n"));
         let moved: Vec<String> = of("https://b").since(&of("https://a")).collect();
-        assert_eq!(moved, ["remote.origin.url = https://b"]);
+        assert_eq!(moved, ["another remote.origin.url"]);
         assert_eq!(of("https://a").since(&Judged::default()).count(), 0);
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn no_password_of_a_setting_is_told() {
+        let text = "[http \"https://me:secret@host\"]\n\textraHeader = secret\n\
+                    [url \"https://secret@host/\"]\n\tinsteadOf = secret\n\
+                    [sendemail]\n\tsmtpPass = secret\n[credential]\n\thelper = secret\n";
+        let told = found(text);
+        assert_eq!(told.len(), 4, "{told:?}");
+        let stored = format!("{:?} {told:?}", judge(text));
+        assert!(!stored.contains("secret"), "{stored}");
+        let other = judge(&text.replace("helper = secret", "helper = other"));
+        assert_eq!(
+            other.since(&judge(text)).collect::<Vec<_>>(),
+            ["credential.helper"]
+        );
     }
 
     #[test]

@@ -207,7 +207,7 @@ fn examine(root: &OwnedFd, path: &Path, kind: Kind, sort: Sort) -> Option<Entry>
     };
     if sort == Sort::GitConfig && !matches!(content, Content::Hash(_)) {
         let odd = "something else than an ordinary configuration";
-        judged.settings.insert(odd.to_owned());
+        judged.settings.insert(odd.to_owned(), odd.to_owned());
     }
     Some(Entry {
         kind,

@@ -16,6 +16,7 @@ mod guard;
 mod identity;
 mod intervals;
 mod known;
+mod listing;
 mod names;
 mod protected;
 mod report;

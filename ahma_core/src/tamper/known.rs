@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::git_config::{Judged, judge};
 use super::identity::{Form, Identity, MAX_FILE_BYTES, Moment, hash, identity, open_below, read};
+use super::listing::{Candidate, Sort};
 use super::names::Kind;
-use super::tree::{Candidate, Sort};
 
 /// Files that are looked at in one scope.
 pub(super) const MAX_FILES: usize = 1000;

@@ -6,15 +6,11 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Dir as Listing, FileType};
-use serde::{Deserialize, Serialize};
-
 use super::identity::{Form, Identity, Moment, identity, open_below};
-use super::names::{Kind, kind_of};
+use super::listing::{Candidate, Here, Names, Role, child_of};
 
 /// What is looked at of one scope at most.
 #[derive(Debug, Clone, Copy)]
@@ -43,40 +39,6 @@ pub(super) enum Reach {
     Top,
     /// Everything.
     Everywhere,
-}
-
-/// What a directory is to programs outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Plain,
-    /// Everything below it counts.
-    Counts(Kind),
-    /// Git's: only some of its names count.
-    Repository,
-    /// A directory of a repository that holds others, or worktrees.
-    OfRepository,
-    /// Tools are read from it: files that end in `.json` count.
-    Tools,
-}
-
-/// A file that counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-    pub(super) sort: Sort,
-}
-
-/// How a file that counts is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Sort {
-    /// As it is.
-    Plain,
-    /// A configuration of Git's.
-    GitConfig,
-    /// A `.git` that is not a directory, or a file that leads Git elsewhere.
-    GitPointer,
 }
 
 /// What a sweep came upon.
@@ -229,7 +191,8 @@ impl Tree {
         let here = Here {
             path,
             open: &open,
-            dir: &self.dirs[index],
+            name: &self.dirs[index].name,
+            role: self.dirs[index].role,
             protected: Also::names_in(&self.also.protected, path),
         };
         let names = Names::read(&here, self.bounds.entries_each)?;
@@ -341,135 +304,4 @@ fn is_missing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     ) || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-/// The role of a directory in another; none when it is of no interest.
-fn child_of(role: Role, name: &OsStr, by_name: Option<Kind>) -> Option<Role> {
-    match role {
-        Role::Counts(kind) => Some(Role::Counts(kind)),
-        Role::Repository => match name.as_bytes() {
-            b"hooks" => Some(Role::Counts(Kind::Runs)),
-            b"modules" | b"worktrees" => Some(Role::OfRepository),
-            _ => None,
-        },
-        // Each in it is a repository, or leads to one further down.
-        Role::OfRepository => Some(Role::OfRepository),
-        Role::Plain | Role::Tools if name.as_bytes().eq_ignore_ascii_case(b".git") => {
-            Some(Role::Repository)
-        }
-        Role::Plain | Role::Tools => Some(by_name.map_or(Role::Plain, Role::Counts)),
-    }
-}
-
-/// What is of interest in one directory.
-struct Names {
-    directories: Vec<(OsString, Option<Kind>)>,
-    found: Vec<Found>,
-    /// Names that make a directory a repository.
-    has: [bool; 4],
-    is_cut: bool,
-}
-
-/// The directory that is listed.
-struct Here<'h> {
-    path: &'h Path,
-    open: &'h OwnedFd,
-    dir: &'h Dir,
-    /// Names in it that the operator wants protected.
-    protected: Vec<&'h OsStr>,
-}
-
-struct Found {
-    candidate: Candidate,
-    /// Whether it counts only in a repository.
-    of_repository: bool,
-}
-
-impl Found {
-    fn counts(&self, role: Role) -> bool {
-        match role {
-            Role::Repository | Role::OfRepository => self.of_repository,
-            _ => !self.of_repository,
-        }
-    }
-}
-
-const REPOSITORY_NAMES: [&[u8]; 4] = [b"HEAD", b"objects", b"refs", b"commondir"];
-
-impl Names {
-    fn read(here: &Here<'_>, most: usize) -> io::Result<Self> {
-        let mut names = Names {
-            directories: Vec::new(),
-            found: Vec::new(),
-            has: [false; 4],
-            is_cut: false,
-        };
-        let mut count = 0;
-        for entry in Listing::read_from(here.open)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            count += 1;
-            if count > most {
-                names.is_cut = true;
-                break;
-            }
-            names.take(name, entry.file_type(), here);
-        }
-        Ok(names)
-    }
-
-    fn take(&mut self, name: &[u8], form: FileType, here: &Here<'_>) {
-        for (has, of_repository) in self.has.iter_mut().zip(REPOSITORY_NAMES) {
-            *has |= name == of_repository;
-        }
-        let own = OsStr::from_bytes(name);
-        let form = match form {
-            FileType::Unknown => {
-                identity(here.open, Path::new(own)).map_or(Form::Other, |it| it.form)
-            }
-            form => form.into(),
-        };
-        let by_name = match here.protected.contains(&own) {
-            true => Some(Kind::Runs),
-            false => kind_of(name, here.dir.name.as_bytes()),
-        };
-        if form == Form::Directory {
-            self.directories.push((own.to_owned(), by_name));
-        }
-        let plain = match here.dir.role {
-            _ if form == Form::Directory => by_name.map(|kind| (kind, Sort::Plain)),
-            // Samples are not run.
-            Role::Counts(kind) => (!name.ends_with(b".sample")).then_some((kind, Sort::Plain)),
-            Role::Tools if name.ends_with(b".json") => Some((Kind::Runs, Sort::Plain)),
-            _ if name.eq_ignore_ascii_case(b".git") => Some((Kind::Runs, Sort::GitPointer)),
-            _ => by_name.map(|kind| (kind, Sort::Plain)),
-        };
-        let of_repository = match name {
-            b"config" | b"config.worktree" => Some((Kind::Runs, Sort::GitConfig)),
-            b"commondir" | b"gitdir" => Some((Kind::Runs, Sort::GitPointer)),
-            _ => None,
-        };
-        for (found, of_repository) in [(plain, false), (of_repository, true)] {
-            if let Some((kind, sort)) = found {
-                let path = here.path.join(own);
-                self.found.push(Found {
-                    candidate: Candidate { path, kind, sort },
-                    of_repository,
-                });
-            }
-        }
-    }
-
-    /// A directory that holds what a repository holds is one, whatever it is called.
-    fn role(&self, before: Role) -> Role {
-        let [head, objects, refs, commondir] = self.has;
-        let is_repository = head && (objects && refs || commondir);
-        match before {
-            Role::Plain | Role::OfRepository | Role::Tools if is_repository => Role::Repository,
-            role => role,
-        }
-    }
 }

@@ -19,8 +19,13 @@ impl Embedded {
             .args([project.path(), tools.path(), &socket])
             .spawn()
             .unwrap();
-        until(|| socket.exists());
-        let stream = UnixStream::connect(socket).unwrap();
+        // The file is there a moment before somebody listens.
+        let mut stream = None;
+        until(|| {
+            stream = UnixStream::connect(&socket).ok();
+            stream.is_some()
+        });
+        let stream = stream.unwrap();
         let mut embedded = Embedded {
             program,
             lines: BufReader::new(stream),

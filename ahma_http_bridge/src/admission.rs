@@ -116,7 +116,7 @@ impl Admission {
         }
     }
 
-    /// The token of what is at a path. A name that was not declared is no workspace, however it is written.
+    /// The token of what is at a path. A name that was not declared is not a workspace, however it is written.
     fn token_of(&self, path: &str) -> Option<&Token> {
         let name = path.strip_prefix("/mcp/w/");
         let name = name.map(|it| it.strip_suffix('/').unwrap_or(it));

@@ -60,8 +60,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_write: Vec<PathBuf>,
 
-    /// One more path in the scope that commands may not write; may be given several times. By default these are protected:
-    /// .git/hooks, .vscode, .idea, .mcp.json, .ahma, and where tool files are read from.
+    /// One more path in the scope that commands may not write; may be given several times. By default Git's
+    /// hooks, the files of editors, agents and shells that start programs (such as .vscode, .cursor, .claude, .mcp.json,
+    /// .envrc) and the directories that tool files are read from are protected; docs/sandbox.md lists them all.
     #[arg(long, value_name = "PATH")]
     pub(super) protect: Vec<PathBuf>,
 
@@ -127,7 +128,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PORT")]
     pub(super) http_port: Option<u16>,
 
-    /// The token that HTTP clients must send: `auto` (a secret that is created once per project), `off`, or a secret of
+    /// The token that HTTP clients must send: `auto` (a secret that is created once per project and per workspace), `off`, or a secret of
     /// your own. Default: `AHMA_HTTP_TOKEN`, which is harder for others to see than an argument, else auto.
     #[arg(long, value_name = "auto|off|VALUE")]
     pub(super) http_token: Option<String>,

@@ -11,12 +11,14 @@
 
 mod operation;
 mod operation_id;
+mod server_address;
 mod state_file;
 mod token;
 mod user_directories;
 
 pub use operation::{OperationRecord, OperationState};
 pub use operation_id::OperationId;
+pub use server_address::ServerAddress;
 pub use state_file::{ProjectReference, STATE_FILE, STATE_VERSION, ServerState};
 pub use token::{Token, TokenError, isolated_token_file, random_hex, token_file};
 pub use user_directories::UserDirectories;

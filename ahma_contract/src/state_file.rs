@@ -1,9 +1,11 @@
 //! The state file: how other programs find the server of a project.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::ServerAddress;
 
 /// Where a server leaves the file, below the directory it serves.
 pub const STATE_FILE: &str = ".ahma/.mcp_server_state.json";
@@ -18,9 +20,10 @@ pub const STATE_VERSION: &str = "1.0.0";
 /// it is and what it serves has to be there; the rest may be missing in files of other versions.
 ///
 /// ```
-/// use ahma_contract::ServerState;
+/// use ahma_contract::{ServerAddress, ServerState};
 ///
-/// let state = ServerState::new("http", "127.0.0.1:4242".parse().unwrap(), "demo", "/srv/demo".as_ref());
+/// let address = ServerAddress::Port("127.0.0.1:4242".parse().unwrap());
+/// let state = ServerState::new("http", &address, "demo", "/srv/demo".as_ref());
 /// assert_eq!(state.url, "http://127.0.0.1:4242/mcp");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +34,7 @@ pub struct ServerState {
     /// `http` or `dual`.
     #[serde(default)]
     pub transport: String,
-    /// The port the server listens on.
+    /// The port the server listens on; 0 when it listens at a socket.
     #[serde(default)]
     pub port: u16,
     /// The address the server listens on; always a loopback address.
@@ -42,6 +45,9 @@ pub struct ServerState {
     pub path: String,
     /// Where clients connect, without a key.
     pub url: String,
+    /// The Unix socket through which clients connect, when there is no port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
     /// The process id of the server.
     pub pid: u32,
     /// When the server started, in RFC 3339.
@@ -70,14 +76,15 @@ fn loopback() -> IpAddr {
 
 impl ServerState {
     /// The state of this process, which serves a project at an address.
-    pub fn new(transport: &str, address: SocketAddr, project: &str, root: &Path) -> Self {
+    pub fn new(transport: &str, address: &ServerAddress, project: &str, root: &Path) -> Self {
         ServerState {
             version: STATE_VERSION.to_owned(),
             transport: transport.to_owned(),
-            port: address.port(),
-            host: address.ip(),
+            port: address.port().map_or(0, |it| it.port()),
+            host: address.port().map_or_else(loopback, |it| it.ip()),
             path: "/mcp".to_owned(),
-            url: format!("http://{address}/mcp"),
+            url: address.url("/mcp"),
+            socket: address.socket().map(Path::to_owned),
             pid: std::process::id(),
             started_at: String::new(),
             project: ProjectReference {
@@ -99,7 +106,7 @@ mod tests {
     fn the_names_and_their_order_are_those_that_clients_read() {
         let mut state = ServerState::new(
             "dual",
-            "127.0.0.1:4242".parse().unwrap(),
+            &ServerAddress::Port("127.0.0.1:4242".parse().unwrap()),
             "p",
             Path::new("/p"),
         );
@@ -114,5 +121,18 @@ mod tests {
         });
         assert_eq!(text, expected.to_string());
         assert_eq!(serde_json::from_str::<ServerState>(&text).unwrap(), state);
+    }
+
+    #[test]
+    fn a_socket_is_named_where_there_is_no_port() {
+        let socket = ServerAddress::Socket("/run/ahma.sock".into());
+        let state = ServerState::new("http", &socket, "p", Path::new("/p"));
+        let told = serde_json::to_value(&state).unwrap();
+        assert_eq!(told["socket"], "/run/ahma.sock");
+        assert_eq!(
+            (&told["url"], &told["port"]),
+            (&json!("http://localhost/mcp"), &json!(0))
+        );
+        assert_eq!(serde_json::from_value::<ServerState>(told).unwrap(), state);
     }
 }

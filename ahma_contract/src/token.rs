@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +9,8 @@ use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
+
+use crate::ServerAddress;
 
 /// A shorter one could be guessed.
 const MIN_LEN: usize = 16;
@@ -60,20 +61,20 @@ impl Token {
 
     /// What only a server that knows the token can say to a challenge. The address is part of it, so that
     /// nobody can pass on the answer of a server that listens elsewhere.
-    pub fn proof(&self, address: SocketAddr, challenge: &str) -> Option<String> {
+    pub fn proof(&self, address: &ServerAddress, challenge: &str) -> Option<String> {
         let bytes = self.mac(address, challenge)?.finalize().into_bytes();
         Some(HEXLOWER.encode(&bytes))
     }
 
     /// Whether a server has proven that it knows the token.
-    pub fn is_proven(&self, address: SocketAddr, challenge: &str, proof: &str) -> bool {
+    pub fn is_proven(&self, address: &ServerAddress, challenge: &str, proof: &str) -> bool {
         let proof = HEXLOWER.decode(proof.as_bytes()).ok();
         let mac = self.mac(address, challenge);
         mac.zip(proof)
             .is_some_and(|(mac, proof)| mac.verify_slice(&proof).is_ok())
     }
 
-    fn mac(&self, address: SocketAddr, challenge: &str) -> Option<Hmac<Sha256>> {
+    fn mac(&self, address: &ServerAddress, challenge: &str) -> Option<Hmac<Sha256>> {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
         mac.update(format!("ahma_mcp {address} {challenge}").as_bytes());
         Some(mac)
@@ -110,6 +111,8 @@ impl fmt::Debug for Token {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     #[test]
@@ -155,14 +158,14 @@ mod tests {
     #[test]
     fn a_proof_holds_for_one_token_address_and_challenge() {
         let token = Token::new("0123456789abcdef").unwrap();
-        let here = SocketAddr::from(([127, 0, 0, 1], 4242));
+        let at = |port| ServerAddress::from(SocketAddr::from(([127, 0, 0, 1], port)));
+        let here = &at(4242);
         let proof = token.proof(here, "hello").unwrap();
         // printf 'ahma_mcp 127.0.0.1:4242 hello' | openssl dgst -sha256 -hmac 0123456789abcdef
         let by_openssl = "efd19db89b90c2a7e2862c9eef561664c8218e458919b2d7baf0d379c0e84a6d";
         assert_eq!(proof, by_openssl);
         assert!(token.is_proven(here, "hello", by_openssl));
-        let elsewhere = SocketAddr::from(([127, 0, 0, 1], 4243));
-        assert!(!token.is_proven(elsewhere, "hello", &proof));
+        assert!(!token.is_proven(&at(4243), "hello", &proof));
         assert!(!token.is_proven(here, "hello!", &proof));
         assert!(!Token::random().unwrap().is_proven(here, "hello", &proof));
         for broken in ["", "zz", &proof[1..], &proof[..62]] {

@@ -1,17 +1,23 @@
-//! The port of the server: taken by binding it, never by looking first, and on both loopback addresses.
+//! The place of the server: a port, taken by binding it and on both loopback addresses, or a Unix socket.
 //!
 //! Clients that write `localhost` may come to either address. Whoever could take the other one, such as a confined command
 //! with a network, would be shown their token.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use ahma_contract::ServerAddress;
+
+use crate::listener::BoundListener;
+use crate::socket_file::{self, SocketError, SocketFile};
 
 /// The first port that is tried.
 pub const FIRST_PORT: u16 = 4242;
 /// The last one.
 pub const LAST_PORT: u16 = 5242;
 
-/// Why there is no port.
+/// Why there is no place to listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The port that was asked for cannot be used.
@@ -39,28 +45,58 @@ pub enum BindError {
     /// The address is not one of this machine alone.
     #[error("{0} is not a loopback address; others could reach the server")]
     NotLoopback(IpAddr),
+    /// There cannot be a socket at that path.
+    #[error("the socket {path} cannot be used: {error}")]
+    Socket {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        error: SocketError,
+    },
 }
 
-/// A port that was taken.
+/// A place that was taken.
 #[derive(Debug)]
 pub struct Bound {
-    /// At the address that was asked for.
-    pub listener: TcpListener,
-    /// At the other loopback address.
-    pub other: Option<TcpListener>,
+    /// Where clients connect.
+    pub(crate) address: ServerAddress,
+    /// At the address that was asked for, and at the other loopback address where it could be had.
+    pub(crate) listeners: Vec<BoundListener>,
     /// Whether nobody else can be at that port of either address, so that `localhost` means this server.
-    pub is_localhost: bool,
+    pub(crate) is_localhost: bool,
+    /// Of a socket.
+    pub(crate) file: Option<SocketFile>,
 }
 
-impl From<TcpListener> for Bound {
+impl Bound {
     /// For whoever knows that nobody takes the other address.
-    fn from(listener: TcpListener) -> Self {
-        Bound {
-            listener,
-            other: None,
+    pub fn alone(listener: TcpListener) -> io::Result<Self> {
+        Ok(Bound {
+            address: listener.local_addr()?.into(),
+            listeners: vec![BoundListener::Tcp(listener)],
             is_localhost: true,
-        }
+            file: None,
+        })
     }
+
+    /// Where clients connect.
+    pub fn address(&self) -> &ServerAddress {
+        &self.address
+    }
+}
+
+/// Listens at a Unix socket that only this user can open.
+pub fn bind_socket(path: &Path) -> Result<Bound, BindError> {
+    let (listener, file) = socket_file::listen(path).map_err(|error| BindError::Socket {
+        path: path.to_owned(),
+        error,
+    })?;
+    Ok(Bound {
+        address: ServerAddress::Socket(path.to_owned()),
+        listeners: vec![BoundListener::Unix(listener)],
+        is_localhost: true,
+        file: Some(file),
+    })
 }
 
 /// Takes a port of a loopback address: the one asked for, else the first that is free. A port is tried by taking
@@ -104,29 +140,27 @@ fn is_usual(host: IpAddr) -> bool {
 
 fn listen(host: IpAddr, port: u16) -> io::Result<Bound> {
     let listener = TcpListener::bind(SocketAddr::new(host, port))?;
-    listener.set_nonblocking(true)?;
-    let port = listener.local_addr()?.port();
+    let address = listener.local_addr()?;
     let (other, is_localhost) = match is_usual(host) {
         false => (None, false),
-        true => hold(if host == FOUR { SIX } else { FOUR }, port)?,
+        true => hold(if host == FOUR { SIX } else { FOUR }, address.port()),
     };
+    let listeners = [Some(listener), other].into_iter().flatten();
     Ok(Bound {
-        listener,
-        other,
+        address: address.into(),
+        listeners: listeners.map(BoundListener::Tcp).collect(),
         is_localhost,
+        file: None,
     })
 }
 
 /// The port of the other address, and whether nobody else has it.
-fn hold(other: IpAddr, port: u16) -> io::Result<(Option<TcpListener>, bool)> {
+fn hold(other: IpAddr, port: u16) -> (Option<TcpListener>, bool) {
     match TcpListener::bind(SocketAddr::new(other, port)) {
-        Ok(listener) => {
-            listener.set_nonblocking(true)?;
-            Ok((Some(listener), true))
-        }
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok((None, false)),
+        Ok(listener) => (Some(listener), true),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => (None, false),
         // The machine does not have it, so nobody can be there.
-        Err(_) => Ok((None, true)),
+        Err(_) => (None, true),
     }
 }
 
@@ -139,7 +173,7 @@ mod tests {
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn port(bound: &Bound) -> u16 {
-        bound.listener.local_addr().unwrap().port()
+        bound.address.port().unwrap().port()
     }
 
     /// Proves: H22.
@@ -195,12 +229,7 @@ mod tests {
         }
         let other: IpAddr = "127.0.0.9".parse().unwrap();
         assert_eq!(
-            bind(other, Some(0))
-                .unwrap()
-                .listener
-                .local_addr()
-                .unwrap()
-                .ip(),
+            bind(other, Some(0)).unwrap().address.port().unwrap().ip(),
             other
         );
     }

@@ -31,7 +31,7 @@ pub(crate) async fn health(
     let challenge = pairs.find_map(|pair| pair.strip_prefix("challenge="));
     let challenge = challenge.filter(|it| (1..=MAX_CHALLENGE_LEN).contains(&it.len()));
     if let (Some(token), Some(challenge)) = (state.admission.token(), challenge) {
-        let proof = token.proof(state.address, challenge);
+        let proof = token.proof(&state.address, challenge);
         told.insert("proof".to_owned(), json!(proof));
     }
     document(&Value::Object(told))

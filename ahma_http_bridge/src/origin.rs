@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 
+use ahma_contract::ServerAddress;
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode, Uri};
 
@@ -53,24 +54,15 @@ pub(crate) struct OriginGuard {
 impl OriginGuard {
     /// `is_localhost`: whether nobody else can be at this port of either loopback address.
     pub(crate) fn new(
-        address: SocketAddr,
+        address: &ServerAddress,
         is_localhost: bool,
         origins: &[Origin],
         hint: &'static str,
     ) -> Self {
-        let port = address.port();
-        let mut hosts = vec![address.to_string()];
-        if is_localhost {
-            let names = ["localhost", "127.0.0.1", "[::1]"];
-            hosts.extend(names.map(|name| format!("{name}:{port}")));
-        }
-        if port == 80 {
-            let without: Vec<String> = hosts
-                .iter()
-                .filter_map(|host| host.strip_suffix(":80").map(str::to_owned))
-                .collect();
-            hosts.extend(without);
-        }
+        let hosts = match address {
+            ServerAddress::Port(address) => hosts_of_port(*address, is_localhost),
+            ServerAddress::Socket(_) => vec!["localhost".to_owned()],
+        };
         let own = hosts.iter().map(|host| format!("http://{host}"));
         let allowed = origins.iter().map(|origin| origin.as_str().to_owned());
         OriginGuard {
@@ -110,6 +102,23 @@ impl OriginGuard {
     }
 }
 
+fn hosts_of_port(address: SocketAddr, is_localhost: bool) -> Vec<String> {
+    let port = address.port();
+    let mut hosts = vec![address.to_string()];
+    if is_localhost {
+        let names = ["localhost", "127.0.0.1", "[::1]"];
+        hosts.extend(names.map(|name| format!("{name}:{port}")));
+    }
+    if port == 80 {
+        let without: Vec<String> = hosts
+            .iter()
+            .filter_map(|host| host.strip_suffix(":80").map(str::to_owned))
+            .collect();
+        hosts.extend(without);
+    }
+    hosts
+}
+
 fn foreign(why: String) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, why)
 }
@@ -137,7 +146,7 @@ mod tests {
     fn guard() -> OriginGuard {
         let address = SocketAddr::from(([127, 0, 0, 1], 4242));
         OriginGuard::new(
-            address,
+            &address.into(),
             true,
             &[Origin::new("https://app.example").unwrap()],
             "",

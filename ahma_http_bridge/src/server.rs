@@ -1,10 +1,10 @@
 //! Connections: how many, for how long, and how they end.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahma_contract::ServerAddress;
 use axum::Router;
 use http::Request;
 use hyper::body::Incoming;
@@ -13,7 +13,6 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rmcp::ServerHandler;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -23,8 +22,10 @@ use tokio_util::task::TaskTracker;
 use crate::bind::Bound;
 use crate::config::{BridgeConfig, Limits};
 use crate::endpoint::{Endpoints, HandlerRequest};
+use crate::listener::{BoundListener, Listener, Stream, refuse};
 use crate::router::router;
 use crate::sessions;
+use crate::socket_file::SocketFile;
 use crate::state::BridgeState;
 use crate::strangers::Strangers;
 use crate::write_timeout::WriteTimeout;
@@ -46,13 +47,15 @@ pub struct HttpServer {
     /// Every stream ends, answered or not.
     ending: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
+    /// Goes with the server.
+    _socket: Option<SocketFile>,
 }
 
 impl HttpServer {
     /// Serves with a handler for each session, of which it is told, and for each request that belongs to none. It
     /// accepts when this returns.
     pub fn start<H>(
-        bound: impl Into<Bound>,
+        bound: Bound,
         config: BridgeConfig,
         handler: impl Fn(HandlerRequest<'_>) -> H + Send + Sync + 'static,
     ) -> io::Result<Self>
@@ -60,16 +63,13 @@ impl HttpServer {
         H: ServerHandler + Send + 'static,
     {
         let Bound {
-            listener,
-            other,
+            address,
+            listeners,
             is_localhost,
-        } = bound.into();
-        let address = listener.local_addr()?;
-        let mut listeners = Vec::new();
-        for listener in [Some(listener), other].into_iter().flatten() {
-            listener.set_nonblocking(true)?;
-            listeners.push(TcpListener::from_std(listener)?);
-        }
+            file,
+        } = bound;
+        let listeners = listeners.into_iter().map(BoundListener::start);
+        let listeners = listeners.collect::<io::Result<Vec<_>>>()?;
         let ending = CancellationToken::new();
         let endpoints = Endpoints::new(
             &config.workspaces,
@@ -111,12 +111,13 @@ impl HttpServer {
             closing,
             ending,
             tasks,
+            _socket: file,
         })
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.bridge.address
+    pub fn address(&self) -> &ServerAddress {
+        &self.bridge.address
     }
 
     /// Tells how many sessions are open at `/mcp`, or in a workspace.
@@ -175,10 +176,10 @@ struct Accepting {
 }
 
 impl Accepting {
-    async fn accept(&self, listener: TcpListener) {
+    async fn accept(&self, listener: Listener) {
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => self.take(stream),
+                Ok(stream) => self.take(stream),
                 Err(error) => {
                     tracing::warn!("a connection could not be taken: {error}");
                     if !is_of_the_connection(&error) {
@@ -189,14 +190,12 @@ impl Accepting {
         }
     }
 
-    fn take(&self, stream: TcpStream) {
+    fn take(&self, stream: Stream) {
         let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
             tracing::warn!("too many connections are open");
-            refuse(&stream);
+            refuse(&stream, TOO_MANY_CONNECTIONS);
             return;
         };
-        // Answers are small and whole; waiting for more to send would only delay them.
-        let _ = stream.set_nodelay(true);
         let stream = WriteTimeout::new(stream, self.limits.write_timeout);
         let (whose, strangers) = (self.strangers.come(), Arc::clone(&self.strangers));
         let (asking, router) = (whose.clone(), TowerToHyperService::new(self.router.clone()));
@@ -235,14 +234,6 @@ impl Accepting {
             drop(permit);
         });
     }
-}
-
-/// Says so to a client that is one too many, as far as that works without waiting.
-fn refuse(stream: &TcpStream) {
-    let mut request = [0; 8192];
-    // What was sent and not read would make the system take the answer back.
-    let _ = stream.try_read(&mut request);
-    let _ = stream.try_write(TOO_MANY_CONNECTIONS);
 }
 
 /// Whether a failure concerns one connection only.

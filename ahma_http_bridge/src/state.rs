@@ -1,10 +1,10 @@
 //! What every request may need: shared by all routes, made once.
 
-use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
+use ahma_contract::ServerAddress;
 use ahma_transport::MessageTrace;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) hints: Hints,
     pub(crate) trace: Option<MessageTrace>,
-    pub(crate) address: SocketAddr,
+    pub(crate) address: ServerAddress,
     pub(crate) origin: OriginGuard,
     pub(crate) last_request: AtomicU64,
     /// Refusals in the log.
@@ -45,13 +45,13 @@ impl Deref for BridgeState {
 impl BridgeState {
     pub(crate) fn new(
         config: BridgeConfig,
-        address: SocketAddr,
+        address: ServerAddress,
         is_localhost: bool,
         endpoints: Endpoints,
     ) -> Self {
         let hints = config.hints;
         BridgeState(Arc::new(Shared {
-            origin: OriginGuard::new(address, is_localhost, &config.origins, hints.allow_origin),
+            origin: OriginGuard::new(&address, is_localhost, &config.origins, hints.allow_origin),
             admission: Admission::new(
                 config.token,
                 &config.workspaces,

@@ -6,19 +6,20 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::listener::Stream;
 
 /// A connection whose writes must get on.
 pub(crate) struct WriteTimeout {
-    stream: TcpStream,
+    stream: Stream,
     timeout: Duration,
     /// Made when something has to wait for the first time: most answers never do.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl WriteTimeout {
-    pub(crate) fn new(stream: TcpStream, timeout: Duration) -> Self {
+    pub(crate) fn new(stream: Stream, timeout: Duration) -> Self {
         WriteTimeout {
             stream,
             timeout,

@@ -36,13 +36,27 @@ pub struct CommandEntry {
 pub struct UrlEntry {
     url: String,
     headers: BTreeMap<String, String>,
+    socket: Option<PathBuf>,
 }
 
 impl UrlEntry {
     /// Of a server at this URL, which may hold a key, with headers that every request carries.
     pub fn new(url: impl Into<String>, headers: BTreeMap<String, String>) -> Self {
         let url = url.into();
-        UrlEntry { url, headers }
+        UrlEntry {
+            url,
+            headers,
+            socket: None,
+        }
+    }
+
+    /// Of the same server, reached through a Unix socket.
+    pub fn through(self, socket: Option<PathBuf>) -> Self {
+        UrlEntry { socket, ..self }
+    }
+
+    pub(crate) fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
     }
 
     /// The whole URL.

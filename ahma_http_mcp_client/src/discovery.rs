@@ -9,7 +9,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ahma_contract::{STATE_FILE, ServerState, Token, isolated_token_file, random_hex, token_file};
+use ahma_contract::{
+    STATE_FILE, ServerAddress, ServerState, Token, isolated_token_file, random_hex, token_file,
+};
 use reqwest::Url;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use serde::Deserialize;
@@ -83,8 +85,14 @@ async fn server_of(
         return Err(DiscoveryError::Stale { file, pid });
     }
     let url: Url = state.url.parse().map_err(|_| wrong("`url` is not a URL"))?;
-    let address = address(&url)
-        .ok_or_else(|| wrong("`url` has to lead to an address of this machine, over http"))?;
+    let address =
+        match &state.socket {
+            Some(socket) if socket.is_absolute() => ServerAddress::Socket(socket.clone()),
+            Some(_) => return Err(wrong("`socket` has to be an absolute path")),
+            None => ServerAddress::Port(address(&url).ok_or_else(|| {
+                wrong("`url` has to lead to an address of this machine, over http")
+            })?),
+        };
     // Not what the file names: whoever wrote it could name a file of their own.
     let mut texts = Vec::from_iter(secrets.token.clone());
     if let (true, Some(state)) = (texts.is_empty(), &secrets.state_directory) {
@@ -100,7 +108,7 @@ async fn server_of(
     };
     let mut proven = None;
     for token in tokens {
-        match prove(&url, address, &token, timeout).await {
+        match prove(&address, &token, timeout).await {
             Ok(()) => {
                 proven = Some(token);
                 break;
@@ -108,7 +116,7 @@ async fn server_of(
             Err(what) => {
                 unproven = DiscoveryError::Unproven {
                     file: file.to_owned(),
-                    address,
+                    address: address.clone(),
                     what,
                 };
             }
@@ -121,7 +129,9 @@ async fn server_of(
         "authorization".to_owned(),
         format!("Bearer {}", token.reveal()),
     )];
-    Ok(UrlEntry::new(state.url, headers.into()))
+    // Not the URL that the file names, but where the proof came from.
+    let entry = UrlEntry::new(address.url("/mcp"), headers.into());
+    Ok(entry.through(state.socket))
 }
 
 /// Reads a file of the user, and no one else's.
@@ -155,15 +165,11 @@ fn address(url: &Url) -> Option<SocketAddr> {
 }
 
 /// Has a server prove that it knows the token.
-async fn prove(
-    url: &Url,
-    address: SocketAddr,
-    token: &Token,
-    timeout: Duration,
-) -> Result<(), String> {
+async fn prove(address: &ServerAddress, token: &Token, timeout: Duration) -> Result<(), String> {
     let challenge = random_hex(16).map_err(|error| error.to_string())?;
-    let health = format!("http://{address}/health?challenge={challenge}");
-    let client = http::client(url).map_err(|error| error.to_string())?;
+    let health = address.url(&format!("/health?challenge={challenge}"));
+    let url = health.parse().map_err(|_| "it has no URL".to_owned())?;
+    let client = http::client(&url, address.socket()).map_err(|error| error.to_string())?;
     let asked = client.get(health).timeout(timeout).send().await;
     // The request, with its address, is named by who calls.
     let mut answer = asked.map_err(|error| match error.is_connect() {

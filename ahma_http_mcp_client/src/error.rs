@@ -1,9 +1,10 @@
 //! What can go wrong, and what to do about it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use ahma_contract::ServerAddress;
 
 /// Why there is no connection to a server.
 #[derive(Debug, thiserror::Error)]
@@ -149,7 +150,7 @@ pub enum DiscoveryError {
         /// Which file.
         file: PathBuf,
         /// Where.
-        address: SocketAddr,
+        address: ServerAddress,
         /// What happened.
         what: String,
     },

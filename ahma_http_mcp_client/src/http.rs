@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::net::IpAddr;
+use std::path::Path;
 
 use http::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -35,17 +36,20 @@ pub(crate) fn transport(
         let (name, value) = parsed.ok_or_else(|| wrong(format!("`{name}` is not a header")))?;
         headers.insert(name, value);
     }
-    let client = client(&url).map_err(|error| wrong(error.to_string()))?;
+    let client = client(&url, entry.socket()).map_err(|error| wrong(error.to_string()))?;
     let config = StreamableHttpClientTransportConfig::with_uri(entry.url()).custom_headers(headers);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// Sends requests to one server only: what it is told is not passed on to where it points.
-pub(crate) fn client(url: &Url) -> reqwest::Result<Client> {
+pub(crate) fn client(url: &Url, socket: Option<&Path>) -> reqwest::Result<Client> {
     let mut builder = Client::builder()
         // The SDK leaves answers unread to the end, and a connection that is used again then waits.
         .pool_max_idle_per_host(0)
         .redirect(Policy::none());
+    if let Some(socket) = socket {
+        builder = builder.unix_socket(socket);
+    }
     if is_here(url) {
         // A proxy is somewhere else.
         builder = builder.no_proxy();

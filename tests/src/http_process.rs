@@ -20,7 +20,7 @@ pub struct HttpProcess {
     stderr: Receiver<String>,
     /// What it said until it served.
     pub said: String,
-    /// Where it listens.
+    /// Where it listens; port 0 when that is a socket.
     pub address: SocketAddr,
     /// Its token; none when that is switched off.
     pub token: Option<String>,
@@ -89,7 +89,9 @@ impl HttpProcess {
             if let Some((_, url)) = line.split_once("URL with its key") {
                 let url = url.trim().strip_prefix("http://").expect("a URL");
                 let (address, rest) = url.split_once('/').expect("a path");
-                self.address = address.parse().expect("an address");
+                if address != "localhost" {
+                    self.address = address.parse().expect("an address");
+                }
                 self.token = rest.strip_prefix("mcp?key=").map(str::to_owned);
                 if let Some(token) = &self.token {
                     self.tokens.insert("/mcp".to_owned(), token.clone());

@@ -128,6 +128,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "PORT")]
     pub(super) http_port: Option<u16>,
 
+    /// Serve HTTP at a Unix socket of this path, which only you can open, and at no port: out of reach of every
+    /// command, also of those with a network. For clients that can connect to one.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["http_host", "http_port"])]
+    pub(super) http_socket: Option<PathBuf>,
+
     /// The token that HTTP clients must send: `auto` (a secret that is created once per project and per workspace), `off`, or a secret of
     /// your own. Default: `AHMA_HTTP_TOKEN`, which is harder for others to see than an argument, else auto.
     #[arg(long, value_name = "auto|off|VALUE")]

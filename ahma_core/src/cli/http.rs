@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use ahma_contract::{ServerState, Token};
+use ahma_contract::{ServerAddress, ServerState, Token};
 use ahma_http_bridge::{
-    Backend, BindError, Bound, BridgeConfig, HandlerRequest, Hints, HttpServer, WorkspaceRoute,
-    bind,
+    Backend, BindError, Bound, BridgeConfig, HandlerRequest, Hints, HttpServer, SocketError,
+    WorkspaceRoute, bind, bind_socket,
 };
 use ahma_transport::MessageTrace;
 use futures_util::future::BoxFuture;
@@ -65,7 +65,10 @@ impl BoundHttp {
             Ok(WorkspaceRoute { name, token })
         });
         let workspaces = named.collect::<Result<_, StartupError>>()?;
-        let listener = bind(settings.host, settings.port);
+        let listener = match &settings.socket {
+            Some(path) => bind_socket(path),
+            None => bind(settings.host, settings.port),
+        };
         let listener = listener.map_err(|error| no_port(&error))?;
         let place = StatePlace::prepare(scope).map_err(|error| no_state_file(scope, &error))?;
         Ok(BoundHttp {
@@ -109,7 +112,7 @@ impl BoundHttp {
             move |request: HandlerRequest<'_>| served.service(request.workspace, request.session);
         let server = HttpServer::start(self.listener, config, handler)?;
         let _ = shared.endpoint().http.set(HttpEndpoint {
-            address: server.address(),
+            address: server.address().clone(),
             sessions: Box::new(server.session_count()),
         });
         Ok(Http {
@@ -205,9 +208,9 @@ impl Http {
     /// Tells the operator where the server is.
     pub(super) fn announce(&self, scope: &Scope, found_by: &DiscoveryGuard, mode: Mode) {
         let (path, address) = (self.place.path(), self.server.address());
-        let url = format!("http://{address}/mcp");
-        tracing::info!(url, "serving over HTTP");
-        let mut text = announcement(&url, self.token.as_ref(), scope.directory());
+        let url = address.url("/mcp");
+        tracing::info!(%address, "serving over HTTP");
+        let mut text = announcement(address, &url, self.token.as_ref(), scope.directory());
         if self.is_isolated {
             text += "  each session       has a scope of its own: the first root of its client\n";
         }
@@ -277,6 +280,13 @@ fn no_port(error: &BindError) -> StartupError {
             "stop a server that is not needed any more, or choose a port with --http-port"
         }
         BindError::NotLoopback(_) => "use 127.0.0.1 or ::1",
+        BindError::Socket { error, .. } => match error {
+            SocketError::Directory(_) => {
+                "choose a directory that only you can write, such as your runtime directory"
+            }
+            SocketError::Taken | SocketError::Occupied => "choose another path",
+            SocketError::System(_) => "choose a path whose directory you can write",
+        },
     };
     StartupError::NoPlace(format!("{error}\nhint: {hint}"))
 }
@@ -290,12 +300,18 @@ fn no_state_file(scope: &Path, error: &io::Error) -> StartupError {
 }
 
 /// What the operator copies.
-fn announcement(url: &str, token: Option<&Token>, scope: &Path) -> String {
-    let with_key = with_key(url, token);
+fn announcement(address: &ServerAddress, url: &str, token: Option<&Token>, scope: &Path) -> String {
+    let (with_key, scope) = (with_key(url, token), scope.display());
+    if let Some(socket) = address.socket() {
+        let socket = socket.display();
+        return format!(
+            "ahma_mcp serves {url} at the socket {socket}\n  commands stay in   {scope}\n  URL with its key   {with_key}\n  to look at it      curl --unix-socket '{socket}' {}\n",
+            address.url("/health"),
+        );
+    }
     let entry = json!({ "mcpServers": { "Ahama": { "type": "http", "url": with_key } } });
     format!(
-        "ahma_mcp serves {url}\n  commands stay in   {}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n  put the entry      into your user's settings; in a file of the project every command could read the key\n",
-        scope.display(),
+        "ahma_mcp serves {url}\n  commands stay in   {scope}\n  URL with its key   {with_key}\n  mcp.json entry     {entry}\n  put the entry      into your user's settings; in a file of the project every command could read the key\n",
     )
 }
 

@@ -12,7 +12,7 @@ use ahma_sandbox::{Width, checked_scope};
 use rustix::process::{Resource, getrlimit};
 
 use super::args::Args;
-use crate::scope::in_reach;
+use crate::scope::{in_reach, real_as_far_as_it_exists};
 
 /// Connections beside those that sessions need: two each.
 const OTHER_CONNECTIONS: usize = 500;
@@ -25,6 +25,8 @@ const MAX_NAME_LEN: usize = 64;
 pub(super) struct HttpSettings {
     pub(super) host: IpAddr,
     pub(super) port: Option<u16>,
+    /// Instead of a port.
+    pub(super) socket: Option<PathBuf>,
     pub(super) token: TokenSetting,
     pub(super) origins: Vec<Origin>,
     pub(super) limits: Limits,
@@ -83,6 +85,13 @@ pub(super) enum HttpSettingsError {
          hint: choose a narrower scope and grants, or a token of its own with AHMA_HTTP_TOKEN"
     )]
     TokenInReach(PathBuf),
+    #[error(
+        "commands could reach the socket {0}\n\
+         hint: choose a path outside the scope and the grants, such as one below your runtime directory"
+    )]
+    SocketInReach(PathBuf),
+    #[error("the path {path} of --http-socket cannot be used: {reason}")]
+    Socket { path: PathBuf, reason: String },
 }
 
 impl HttpSettings {
@@ -115,6 +124,7 @@ impl HttpSettings {
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
+            socket: socket(args.http_socket.as_deref(), &readable)?,
             token: token_of(file_of, scope)?,
             workspace_tokens: of_workspaces.collect::<Result<_, _>>()?,
             origins: origins
@@ -189,6 +199,30 @@ fn host(text: &str) -> Result<IpAddr, HttpSettingsError> {
     let address = text.trim_matches(['[', ']']).parse().ok();
     let address = address.filter(IpAddr::is_loopback);
     address.ok_or_else(|| HttpSettingsError::Host(text.to_owned()))
+}
+
+/// The socket, if there is to be one, out of reach of commands.
+fn socket(
+    asked: Option<&Path>,
+    readable: &[PathBuf],
+) -> Result<Option<PathBuf>, HttpSettingsError> {
+    let Some(asked) = asked else {
+        return Ok(None);
+    };
+    let wrong = |reason: String| HttpSettingsError::Socket {
+        path: asked.to_owned(),
+        reason,
+    };
+    let path = std::path::absolute(asked).map_err(|error| wrong(error.to_string()))?;
+    let Some(name) = path.file_name() else {
+        return Err(wrong("it names no file".to_owned()));
+    };
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let path = real_as_far_as_it_exists(directory).join(name);
+    match in_reach(&path, readable) {
+        true => Err(HttpSettingsError::SocketInReach(path)),
+        false => Ok(Some(path)),
+    }
 }
 
 fn token(

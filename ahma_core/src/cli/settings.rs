@@ -190,6 +190,7 @@ fn refuse_http_flags(args: &Args) -> Result<(), SettingsError> {
     let flags = [
         ("--session-isolation", args.session_isolation),
         ("--workspace", !args.workspace.is_empty()),
+        ("--http-socket", args.http_socket.is_some()),
     ];
     match flags.iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(SettingsError::NeedsHttp(flag)),

@@ -171,7 +171,7 @@ mod tests {
 
     fn state(port: u16) -> ServerState {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let mut state = ServerState::new("http", address, "project", Path::new("/p"));
+        let mut state = ServerState::new("http", &address.into(), "project", Path::new("/p"));
         state.token_file = Some("/token".into());
         state
     }

@@ -1,8 +1,9 @@
 //! How this server is reached, as far as clients are told.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+
+use ahma_contract::ServerAddress;
 
 /// The transports of a server, and who is told of them.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ enum Visibility {
 /// Its HTTP side.
 pub struct HttpEndpoint {
     /// Where it listens.
-    pub address: SocketAddr,
+    pub address: ServerAddress,
     /// Tells how many sessions are open at `/mcp`, or in a workspace.
     pub sessions: CountSessions,
 }
@@ -78,10 +79,10 @@ impl EndpointInfo {
 
     /// Where clients go, without a key.
     pub(super) fn url(&self) -> Option<String> {
-        let address = self.http.get()?.address;
+        let address = &self.http.get()?.address;
         Some(match &self.visibility {
-            Visibility::Workspace(name) => format!("http://{address}/mcp/w/{name}"),
-            Visibility::Own { .. } | Visibility::Session => format!("http://{address}/mcp"),
+            Visibility::Workspace(name) => address.url(&format!("/mcp/w/{name}")),
+            Visibility::Own { .. } | Visibility::Session => address.url("/mcp"),
         })
     }
 

@@ -34,7 +34,7 @@ fn a_server_can_prove_that_it_knows_the_token_without_telling_it() {
         Request::new("GET", &target).send(served.address).json()
     };
     let token = Token::new(SECRET).unwrap();
-    let proof = token.proof(served.address, "abc").unwrap();
+    let proof = token.proof(&served.address.into(), "abc").unwrap();
     assert_eq!(ask("abc")["proof"], proof);
     assert_eq!(ask("")["proof"], json!(null));
     assert_eq!(ask(&"x".repeat(101))["proof"], json!(null));

@@ -70,7 +70,7 @@ impl Served {
             HttpServer::start(listener, config, move |_| Handler::new(&of_handlers)).unwrap()
         };
         Served {
-            address: server.address(),
+            address: server.address().port().unwrap(),
             token,
             seen,
             server: Some(server),

@@ -270,3 +270,25 @@ fn a_file_that_leads_elsewhere_is_refused() {
     let refused = list(&project, &[]);
     assert!(refused.stderr.contains(STATE), "{}", refused.stderr);
 }
+
+/// Proves: D10, H24.
+#[test]
+fn a_server_at_a_socket_is_found_by_its_file() {
+    let (project, place) = (project(), Workspace::new());
+    let socket = place.path().join("ahma.sock");
+    let served = serve(&project, &["--http-socket", socket.to_str().unwrap()]);
+    lists_own_tools(&found(&served, &project, &[]));
+    // A file that names another place, where somebody stands who does not know the token.
+    let text = fs::read_to_string(project.path().join(STATE)).unwrap();
+    let mut state: Value = serde_json::from_str(&text).unwrap();
+    std::os::unix::fs::symlink(&socket, place.path().join("relayed.sock")).unwrap();
+    state["socket"] = json!(place.path().join("relayed.sock"));
+    fs::write(project.path().join(STATE), state.to_string()).unwrap();
+    let relayed = found(&served, &project, &[]);
+    assert_eq!(relayed.code, 1, "{}", relayed.stdout);
+    assert!(
+        relayed.stderr.contains("cannot prove"),
+        "{}",
+        relayed.stderr
+    );
+}

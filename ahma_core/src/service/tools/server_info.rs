@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use ahma_contract::ServerAddress;
 use ahma_sandbox::{Network, SandboxReport};
 use rmcp::model::CallToolResult;
 use schemars::JsonSchema;
@@ -41,7 +42,8 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
     let report = report.map_err(|error| CallError::new(error.to_string()))?;
     let tools = context.registry.current();
     let (endpoint, style) = (&context.endpoint, context.style);
-    let http = endpoint.http.get();
+    let address = endpoint.http.get().map(|http| &http.address);
+    let port = address.and_then(ServerAddress::port);
     let uptime = SystemTime::now().duration_since(context.started);
     let modes = match style.always_sync {
         true => json!(["sync"]),
@@ -54,8 +56,9 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
             "version": env!("CARGO_PKG_VERSION"),
             "transport": endpoint.mode,
             "url": endpoint.url(),
-            "host": http.map(|http| http.address.ip()),
-            "port": http.map(|http| http.address.port()),
+            "host": port.map(|it| it.ip()),
+            "port": port.map(|it| it.port()),
+            "socket": address.and_then(|it| it.socket()),
             "uptime_seconds": uptime.map_or(0, |uptime| uptime.as_secs()),
             "pid": std::process::id(),
             "started_at": timestamp(context.started),

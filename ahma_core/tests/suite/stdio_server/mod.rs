@@ -2,7 +2,6 @@
 
 mod audit;
 mod availability;
-mod before_a_call;
 mod calls;
 mod confinement;
 mod declared;
@@ -14,9 +13,6 @@ mod listing;
 mod logs;
 mod modes;
 mod naughty;
-mod oracle;
-mod planted;
-mod planted_deep;
 mod progress;
 mod reload;
 mod rubbish;
@@ -27,63 +23,12 @@ mod tasks;
 mod toolchains;
 mod tools;
 
-use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, processes_marked, until};
+use ahma_tests::mcp::McpProcess;
+use ahma_tests::served::over_stdio::Served;
+use ahma_tests::{Workspace, processes_marked};
 use serde_json::{Value, json};
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
-
-/// A server for a project, with its own place for private directories.
-struct Served {
-    client: McpProcess,
-    project: Workspace,
-    private: Workspace,
-}
-
-impl Served {
-    fn new() -> Self {
-        Self::with(&[], &[])
-    }
-
-    fn of(project: Workspace, arguments: &[&str]) -> Self {
-        Self::start_in(project, arguments, &[])
-    }
-
-    fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::start_in(Workspace::new(), arguments, environment)
-    }
-
-    fn start_in(project: Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let private = Workspace::new();
-        let temporary = [("TMPDIR", private.path().to_str().unwrap())];
-        let environment = [&temporary, environment].concat();
-        let client = McpProcess::connect(AHMA_MCP, arguments, project.path(), &environment);
-        Served {
-            client,
-            project,
-            private,
-        }
-    }
-
-    fn sync(&mut self, command: &str) -> CallResult {
-        let arguments = json!({ "command": command, "execution_mode": "sync" });
-        self.client.call("sandboxed_shell", &arguments)
-    }
-
-    fn start(&mut self, command: &str) -> String {
-        let started = self
-            .client
-            .call("sandboxed_shell", &json!({ "command": command }));
-        assert!(started.text.starts_with("started op_"), "{started:?}");
-        assert!(!started.is_error);
-        started.operation_id()
-    }
-
-    fn until_exists(&self, name: &str) {
-        let path = self.project.path().join(name);
-        until(|| path.exists());
-    }
-}
 
 /// A server nobody has spoken to yet.
 fn unspoken_to(project: &Workspace) -> McpProcess {

@@ -2,10 +2,10 @@
 
 use ahma_tests::Workspace;
 use ahma_tests::http_process::HttpProcess;
+use ahma_tests::served::ahma_mcp;
+use ahma_tests::served::over_http::Served;
 use ahma_tests::until;
 use serde_json::json;
-
-use super::{AHMA_MCP, Served};
 
 /// Proves: H23.
 #[test]
@@ -14,7 +14,7 @@ fn the_owner_is_warned_of_a_key_in_a_file_of_the_project() {
     let variables = [("AHMA_HTTP_TOKEN", "0123456789abcdef0123")];
     let entry = json!({ "mcpServers": { "Ahama": { "url": "http://127.0.0.1:4242/mcp?key=0123456789abcdef0123" } } });
     project.write(".cursor/mcp.json", entry.to_string());
-    let mut process = HttpProcess::start_with(AHMA_MCP, &[], project.path(), &variables);
+    let mut process = HttpProcess::start_with(&ahma_mcp(), &[], project.path(), &variables);
     until(|| {
         process
             .stderr()

@@ -1,9 +1,8 @@
 //! Code that a command leaves for programs outside: prevented where it can be, told about where not.
 
+use ahma_tests::served::over_stdio::Served;
 use ahma_tests::{signal, until};
 use serde_json::json;
-
-use super::Served;
 
 /// A project with a repository that has a hook.
 fn repository(arguments: &[&str]) -> Served {

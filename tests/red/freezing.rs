@@ -6,9 +6,8 @@ use std::thread;
 
 use ahma_tests::Workspace;
 use ahma_tests::http::Client;
+use ahma_tests::served::over_http::Served;
 use serde_json::{Value, json};
-
-use super::Served;
 
 /// Answers that another client must get while a call goes on. One that is held up gets none, or the one that was under
 /// way already.

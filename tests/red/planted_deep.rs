@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use ahma_tests::served::over_stdio::Served;
 use ahma_tests::{Workspace, signal};
 use serde_json::json;
-
-use super::Served;
 
 fn git(directory: &Path, arguments: &[&str]) {
     let done = Command::new("git")

@@ -3,10 +3,9 @@
 use std::net::TcpStream;
 
 use ahma_tests::http::Request;
+use ahma_tests::served::over_http::Served;
 use rustix::process::{Resource, getrlimit};
 use serde_json::json;
-
-use super::Served;
 
 /// Proves: H21.
 #[test]

@@ -5,10 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use ahma_tests::served::over_stdio::Served;
 use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
-
-use super::Served;
 
 fn git(directory: &Path, arguments: &[&str]) {
     let done = Command::new("git")

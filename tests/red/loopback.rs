@@ -4,7 +4,7 @@ use std::net::{Ipv6Addr, TcpListener};
 
 use ahma_tests::http::Request;
 
-use super::Served;
+use ahma_tests::served::over_http::Served;
 
 /// Proves: H22.
 #[test]

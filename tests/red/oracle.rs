@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 
 use ahma_tests::Workspace;
+use ahma_tests::served::ahma_mcp;
+use ahma_tests::served::over_stdio::Served;
 use serde_json::json;
-
-use super::{AHMA_MCP, Served};
 
 /// Proves: S55.
 #[test]
@@ -85,7 +85,7 @@ fn a_tools_directory_of_a_project_cannot_be_a_link() {
     let project = Workspace::new();
     std::fs::create_dir(project.path().join(".ahma")).unwrap();
     symlink(outside.path(), project.path().join(".ahma/tools")).unwrap();
-    let refused = project.run(AHMA_MCP, &[]);
+    let refused = project.run(&ahma_mcp(), &[]);
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("--tools-dir"), "{}", refused.stderr);
     assert!(!refused.stderr.contains("SECRET"), "{}", refused.stderr);
@@ -117,7 +117,7 @@ fn no_mode_lets_commands_reach_the_tokens_of_servers() {
                 flag,
                 path.to_str().unwrap(),
             ];
-            let refused = home.run_with(AHMA_MCP, &arguments, &variables);
+            let refused = home.run_with(&ahma_mcp(), &arguments, &variables);
             assert_eq!(refused.code, 2, "{mode} {flag}: {}", refused.stderr);
             assert!(refused.stderr.contains("tokens"), "{}", refused.stderr);
         }

@@ -1,0 +1,13 @@
+//! The server of the package under test, serving a project of its own.
+
+pub mod over_http;
+pub mod over_stdio;
+
+/// The server; `cargo test` builds it with the tests of its package.
+pub fn ahma_mcp() -> String {
+    let test = std::env::current_exe().expect("a test has a path");
+    let built = test.ancestors().nth(2).expect("tests are in `deps`");
+    let program = built.join("ahma_mcp");
+    assert!(program.exists(), "{} is missing", program.display());
+    program.to_str().expect("a path in UTF-8").to_owned()
+}

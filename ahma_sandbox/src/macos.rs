@@ -104,7 +104,7 @@ impl Sandbox {
                 landlock_abi: None,
                 layers: vec![report, LayerReport::enforced(Layer::Hygiene)],
                 seeded: Vec::new(),
-                protected: policy.protect.clone(),
+                protected: [policy.protect.clone(), policy.protect_in_place.clone()].concat(),
             },
         })
     }

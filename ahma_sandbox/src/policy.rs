@@ -21,6 +21,9 @@ pub struct SandboxPolicy {
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
     /// do not exist when a host starts are not protected by it.
     pub protect: Vec<PathBuf>,
+    /// Further such paths, without the directories on the way to them: those can be moved, and what is put in their place
+    /// is not protected. Meant for many that lie deep.
+    pub protect_in_place: Vec<PathBuf>,
     /// Caches in the private home that begin with what the user's hold. Where that is not possible they
     /// begin empty.
     pub seeds: Vec<Seed>,
@@ -47,6 +50,7 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             protect: Vec::new(),
+            protect_in_place: Vec::new(),
             seeds: Vec::new(),
             read_only: false,
             network: Network::On,

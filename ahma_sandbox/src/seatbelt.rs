@@ -51,7 +51,8 @@ pub fn seatbelt_profile(policy: &SandboxPolicy) -> SeatbeltProfile {
         lines.push(format!("(allow file-write* (subpath (param \"{name}\")))"));
     }
     // Of several rules that fit, the last one counts.
-    for (number, path) in policy.protect.iter().enumerate() {
+    let protected = policy.protect.iter().chain(&policy.protect_in_place);
+    for (number, path) in protected.enumerate() {
         let name = format!("PROTECT_{number}");
         lines.push(format!("(deny file-write* (subpath (param \"{name}\")))"));
         parameters.push((name, real(path)));

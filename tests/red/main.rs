@@ -18,4 +18,5 @@ mod oracle;
 mod ordinary_user;
 mod planted;
 mod planted_deep;
+mod planted_in_nested;
 mod socket;

@@ -121,16 +121,16 @@ impl Executor {
 async fn to_the_end(run: Run, job: impl Job) {
     run.record_start(&job.command_lines()).await;
     let running = run.guard.begin().await;
-    if run.guard.needs_renewal() {
-        run.hosts.renew().await;
+    if let Some(in_place) = run.guard.renewal() {
+        run.hosts.renew(in_place).await;
     }
     let mut completion = match run.pass_gates().await {
         Ok(_passes) => job.run(&run).await,
         Err(completion) => completion,
     };
     completion.warnings.extend(run.guard.end(running).await);
-    if run.guard.needs_renewal() {
-        run.hosts.renew().await;
+    if let Some(in_place) = run.guard.renewal() {
+        run.hosts.renew(in_place).await;
     }
     run.end(completion);
 }

@@ -6,6 +6,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub struct WarmShells {
 pub struct HostPool {
     sandbox: Sandbox,
     policy: SandboxPolicy,
+    /// What was found to be protected besides, deep in the scope.
+    in_place: Mutex<Arc<[PathBuf]>>,
     warm: Option<WarmShells>,
     /// The one used last comes last.
     kept: Mutex<Vec<Arc<HostSlot>>>,
@@ -55,6 +58,7 @@ impl HostPool {
         HostPool {
             sandbox,
             policy,
+            in_place: Mutex::new(Arc::default()),
             warm: None,
             kept: Mutex::default(),
             first: OnceLock::new(),
@@ -86,7 +90,8 @@ impl HostPool {
         if let Some(host) = kept.as_ref().filter(usable) {
             return Ok(Arc::clone(host));
         }
-        let host = Arc::new(self.start(&restricted(&self.policy, &needed)).await?);
+        let policy = restricted(&self.current_policy(), &needed);
+        let host = Arc::new(self.start(&policy).await?);
         let is_usual = needed == Restrictions::default();
         if is_usual && self.warm.as_ref().is_some_and(|warm| !warm.lazy) {
             self.keep_warm(&host);
@@ -155,8 +160,20 @@ impl HostPool {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next command gets a new host, for which more can be protected. What runs goes on.
-    pub async fn renew(&self) {
+    /// What commands may do, with all that is protected by now.
+    pub(crate) fn current_policy(&self) -> SandboxPolicy {
+        let in_place = self.in_place.lock();
+        // A list is right after any panic.
+        let in_place = Arc::clone(&in_place.unwrap_or_else(PoisonError::into_inner));
+        SandboxPolicy {
+            protect_in_place: in_place.to_vec(),
+            ..self.policy.clone()
+        }
+    }
+
+    /// The next command gets a new host, which protects what is there by now, and these paths besides. What runs goes on.
+    pub async fn renew(&self, in_place: Arc<[PathBuf]>) {
+        *self.in_place.lock().unwrap_or_else(PoisonError::into_inner) = in_place;
         let kept = std::mem::take(&mut *self.lock());
         for place in kept {
             *place.host.lock().await = None;

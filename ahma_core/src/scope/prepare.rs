@@ -48,6 +48,11 @@ pub(super) async fn prepare(
             granted: policy.write.clone(),
             tools: [tools.directories(), vec![policy.scope.join("tools")]].concat(),
             protected: policy.protect.clone(),
+            unprotected: config
+                .unprotect
+                .iter()
+                .map(|it| policy.scope.join(it))
+                .collect(),
             state: shared.guard_state.clone(),
         };
         let guard = shared.guard.watch(watch, Some(Arc::clone(&owner)));

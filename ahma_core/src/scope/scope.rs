@@ -1,6 +1,7 @@
 //! A scope that is open: its sandbox, its tools, its operations, and their end.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +44,21 @@ pub struct Scope {
     /// Keeps the tools as their files say, once the scope is ready.
     reload: Mutex<Option<Reload>>,
     trigger: Option<Arc<Notify>>,
-    reloading: Mutex<Option<AbortHandle>>,
+    /// What goes on beside, once the scope is ready.
+    tasks: Mutex<Vec<AbortHandle>>,
+    is_kept_protected: AtomicBool,
+}
+
+/// Starts a new host as soon as there is more to protect, so that no call waits for it.
+async fn keep_protected(guard: Arc<ScopeGuard>, hosts: Arc<HostPool>) {
+    loop {
+        guard.renewal_wanted().await;
+        if let Some(in_place) = guard.renewal() {
+            hosts.renew(in_place).await;
+            // The next call finds out what is wrong, if anything is.
+            let _ = hosts.host(&Restrictions::default()).await;
+        }
+    }
 }
 
 /// Where the tools of a scope come from.
@@ -157,7 +172,8 @@ impl Scope {
             private: Mutex::new(Some(private)),
             reload: Mutex::new(reload),
             trigger,
-            reloading: Mutex::default(),
+            tasks: Mutex::default(),
+            is_kept_protected: AtomicBool::new(false),
         })
     }
 
@@ -175,7 +191,11 @@ impl Scope {
             let prober = Arc::new(AvailabilityProbe::new(self.context.internal.clone()));
             let registry = Arc::clone(&self.context.registry);
             let reloading = tokio::spawn(reload.keep_current(registry, safety, prober));
-            *lock(&self.reloading) = Some(reloading.abort_handle());
+            lock(&self.tasks).push(reloading.abort_handle());
+        }
+        if !self.is_kept_protected.swap(true, Ordering::Relaxed) {
+            let task = keep_protected(Arc::clone(&self.guard), Arc::clone(hosts));
+            lock(&self.tasks).push(tokio::spawn(task).abort_handle());
         }
         Ok(())
     }
@@ -251,8 +271,8 @@ impl Scope {
     }
 
     async fn end_operations(&self, reason: &str) {
-        if let Some(reloading) = lock(&self.reloading).take() {
-            reloading.abort();
+        for task in lock(&self.tasks).drain(..) {
+            task.abort();
         }
         self.context.executor.shut_down(reason).await;
     }

@@ -65,7 +65,7 @@ fn explain_line(before: &str, policy: &SandboxPolicy) -> Option<String> {
 /// Whether a path, of the scope if it is relative, is protected or leads to what is.
 fn is_protected(word: &str, policy: &SandboxPolicy) -> bool {
     let path = policy.scope.join(word);
-    let mut protected = policy.protect.iter();
+    let mut protected = policy.protect.iter().chain(&policy.protect_in_place);
     path != policy.scope
         && path.starts_with(&policy.scope)
         && protected.any(|it| path.starts_with(it) || it.starts_with(&path))
@@ -78,6 +78,8 @@ mod tests {
     fn explained(output: &str) -> Option<String> {
         let mut policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
         policy.protect.push("/home/me/project/.git/hooks".into());
+        let nested = "/home/me/project/lib/.git/hooks";
+        policy.protect_in_place.push(nested.into());
         explain(output, &policy)
     }
 
@@ -123,6 +125,7 @@ mod tests {
         for line in [
             "bash: line 1: .git/hooks/pre-commit: Read-only file system",
             "rm: cannot remove '/home/me/project/.git/hooks/x': Read-only file system",
+            "bash: line 1: lib/.git/hooks/pre-commit: Read-only file system",
             "mv: cannot move '.git' to '.git2': Device or resource busy",
         ] {
             let text = explained(line).unwrap();

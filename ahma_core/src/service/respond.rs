@@ -97,7 +97,7 @@ pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContex
     }
     if record.state == OperationState::Failed
         && !context.commands.unconfined
-        && let Some(line) = denial::explain(&message, context.hosts.policy())
+        && let Some(line) = denial::explain(&message, &context.hosts.current_policy())
     {
         message.push_str(&line);
         message.push('\n');

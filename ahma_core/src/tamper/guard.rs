@@ -28,6 +28,8 @@ const LONG_PERIOD: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 /// Paths of one scope whose change is looked for before and after each operation.
 const MAX_QUICK: usize = 12;
+/// Directories of hooks deep in a scope that are made read-only: each is one mount of every host.
+const MAX_IN_PLACE: usize = 128;
 
 /// What is watched for a scope.
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ pub struct WatchConfig {
     pub tools: Vec<PathBuf>,
     /// Paths that are read-only for commands while they exist.
     pub protected: Vec<PathBuf>,
+    /// Paths that the operator wants commands to write.
+    pub unprotected: Vec<PathBuf>,
     /// Where is kept for the next server what this one saw.
     pub state: Option<PathBuf>,
 }
@@ -111,6 +115,7 @@ impl WatchConfig {
             granted: Vec::new(),
             tools: Vec::new(),
             protected: protected.to_vec(),
+            unprotected: Vec::new(),
             state: None,
         }
     }
@@ -234,14 +239,14 @@ impl Scope {
             return;
         };
         let begun = Instant::now();
+        let mut hooks = Vec::new();
         for watched in &mut self.watched {
             // As it was before the look: an operation that begins meanwhile is looked for next time.
-            let told = {
-                let intervals = shared.intervals().clone();
-                watched.sweep(reach, &intervals)
-            };
-            shared.tell(told);
+            let intervals = shared.intervals().clone();
+            shared.tell(watched.sweep(reach, &intervals));
+            hooks.extend(watched.hooks_of_user(&intervals));
         }
+        self.protect_in_place(hooks, &shared);
         let took = begun.elapsed();
         if reach == Reach::Everywhere {
             self.last = Some((begun, took));
@@ -250,6 +255,21 @@ impl Scope {
         // Whether there is one now that was not there, or another one in its place: only a new host protects that.
         shared.set_protected(self.config.look_at_protected());
         shared.set_quick(self.config.quick());
+    }
+
+    /// Has the hooks of repositories that the user has deep in the scope protected, as many as is bearable.
+    fn protect_in_place(&self, mut hooks: Vec<PathBuf>, shared: &Shared) {
+        let decided = || self.config.protected.iter().chain(&self.config.unprotected);
+        hooks.retain(|path| !decided().any(|it| path.starts_with(it)));
+        let (count, first) = (hooks.len(), hooks.get(MAX_IN_PLACE).cloned());
+        hooks.truncate(MAX_IN_PLACE);
+        if let (true, Some(first)) = (shared.set_in_place(hooks), first) {
+            let first = first.display();
+            shared.tell(vec![format!(
+                "there are {count} repositories here; the hooks of {MAX_IN_PLACE} are read-only for commands, those of the \
+                 others are only watched (the first: {first})"
+            )]);
+        }
     }
 
     /// Operations run, or ran since the last look.

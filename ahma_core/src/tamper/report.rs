@@ -10,6 +10,8 @@ use super::names::{Kind, is_heap};
 
 /// Sentences about one look; more are counted.
 const MAX_SENTENCES: usize = 100;
+/// Files below a directory of what others wrote that have a sentence each.
+const FEW: usize = 2;
 
 /// Says what has become of files, seen from a directory that is named so.
 pub(super) fn sentences(changes: &[Change], root: &Path) -> Vec<String> {
@@ -23,16 +25,21 @@ pub(super) fn sentences(changes: &[Change], root: &Path) -> Vec<String> {
         let mut above = path.ancestors().skip(1);
         above.any(|it| appeared.contains(&it))
     };
-    let mut heaps: BTreeMap<PathBuf, (usize, &Path)> = BTreeMap::new();
+    let mut heaps: BTreeMap<PathBuf, Vec<&Change>> = BTreeMap::new();
     let mut told = Vec::new();
     for change in changes.iter().filter(|it| !stands_for(&it.path)) {
         match heap_of(&change.path) {
-            Some(heap) => heaps.entry(heap).or_insert((0, &change.path)).0 += 1,
+            Some(heap) => heaps.entry(heap).or_default().push(change),
             None => told.push(sentence(change, root)),
         }
     }
-    for (heap, (count, first)) in heaps {
-        let (heap, first) = (shown(root, &heap), shown(root, first));
+    for (heap, changes) in heaps {
+        if changes.len() <= FEW {
+            told.extend(changes.into_iter().map(|it| sentence(it, root)));
+            continue;
+        }
+        let (count, first) = (changes.len(), shown(root, &changes[0].path));
+        let heap = shown(root, &heap);
         told.push(format!(
             "while commands ran, {count} files that programs outside the sandbox may run or obey have come or changed \
              below {heap}, such as {first}"
@@ -69,7 +76,10 @@ fn sentence(change: &Change, root: &Path) -> String {
              you use them here"
         ),
         Kind::Instructs => {
-            format!("while commands ran, {name} {what}; agents read it as instructions")
+            format!(
+                "for information: while commands ran, {name} {what}; agents read it as instructions, and later changes are not \
+                 told"
+            )
         }
     }
 }
@@ -112,13 +122,19 @@ mod tests {
             change(".cursor/mcp.json", What::Changed),
             change("a/node_modules/x/.vscode", What::Appeared),
             change("a/node_modules/y/.vscode", What::Appeared),
+            change("a/node_modules/z/.vscode", What::Appeared),
+            change("vendor/x/.vscode", What::Appeared),
         ];
         let told = sentences(&changes, Path::new(""));
-        assert_eq!(told.len(), 3, "{told:#?}");
+        assert_eq!(told.len(), 4, "{told:#?}");
         assert!(told[0].contains(".vscode has appeared"), "{told:?}");
         assert!(told[1].contains(".cursor/mcp.json has changed"), "{told:?}");
         assert!(
-            told[2].contains("2 files") && told[2].contains("a/node_modules"),
+            told[2].contains("3 files") && told[2].contains("a/node_modules"),
+            "{told:?}"
+        );
+        assert!(
+            told[3].contains("vendor/x/.vscode has appeared"),
             "{told:?}"
         );
     }

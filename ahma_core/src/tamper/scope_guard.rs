@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use super::guard::Request;
@@ -67,6 +67,9 @@ pub(super) struct Shared {
     /// What the protected paths are; none before the first look.
     protected: Mutex<Option<Vec<ProtectedPath>>>,
     needs_renewal: AtomicBool,
+    renewal_wanted: Notify,
+    /// What only a host that starts from now on protects.
+    in_place: Mutex<Arc<[PathBuf]>>,
     pending: Mutex<Vec<String>>,
     owner: Option<Arc<OwnerWarnings>>,
 }
@@ -93,6 +96,8 @@ impl ScopeGuard {
                 quick: Mutex::default(),
                 protected: Mutex::default(),
                 needs_renewal: AtomicBool::new(false),
+                renewal_wanted: Notify::new(),
+                in_place: Mutex::new(Arc::default()),
                 pending: Mutex::default(),
                 owner,
             }),
@@ -136,9 +141,15 @@ impl ScopeGuard {
         std::mem::take(&mut *lock(&self.shared.pending))
     }
 
-    /// Whether there is a path now that only a new sandbox host protects.
-    pub fn needs_renewal(&self) -> bool {
-        self.shared.needs_renewal.swap(false, Ordering::Relaxed)
+    /// When there is a path now that only a new sandbox host protects: what it is to protect deep in the scope.
+    pub fn renewal(&self) -> Option<Arc<[PathBuf]>> {
+        let is_needed = self.shared.needs_renewal.swap(false, Ordering::AcqRel);
+        is_needed.then(|| Arc::clone(&lock(&self.shared.in_place)))
+    }
+
+    /// Waits until there may be such a path.
+    pub async fn renewal_wanted(&self) {
+        self.shared.renewal_wanted.notified().await;
     }
 
     /// Nothing runs any more: the last look, which no command can hide from. What is not seen in time is told by the next
@@ -245,10 +256,26 @@ impl Shared {
         if let Some(before) = before.as_ref() {
             let mut paths = before.iter().zip(&now);
             if paths.any(|(before, now)| now.is_some() && before != now) {
-                self.needs_renewal.store(true, Ordering::Relaxed);
+                self.want_renewal();
             }
         }
         *before = Some(now);
+    }
+
+    fn want_renewal(&self) {
+        self.needs_renewal.store(true, Ordering::Release);
+        self.renewal_wanted.notify_one();
+    }
+
+    /// Protects paths deep in the scope from the next host on. Whether there is one more than before.
+    pub(super) fn set_in_place(&self, paths: Vec<PathBuf>) -> bool {
+        let mut before = lock(&self.in_place);
+        let is_more = paths.iter().any(|path| !before.contains(path));
+        if is_more {
+            *before = paths.into();
+            self.want_renewal();
+        }
+        is_more
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) struct Tree {
     root: OwnedFd,
     dirs: Vec<Dir>,
     gone: usize,
+    /// Whether a directory of hooks has come since this was asked last.
+    has_new_hooks: bool,
     bounds: Bounds,
     also: Also,
 }
@@ -109,6 +111,7 @@ impl Tree {
             root,
             dirs: vec![top],
             gone: 0,
+            has_new_hooks: false,
             bounds,
             also,
         }
@@ -227,6 +230,7 @@ impl Tree {
                 continue;
             }
             let of_top = is_top && role != Role::Plain;
+            self.has_new_hooks |= is_of_hooks(self.dirs[index].role, &name);
             kept.push(self.dirs.len());
             self.dirs.push(Dir {
                 parent: index,
@@ -246,6 +250,17 @@ impl Tree {
         // As it was before the listing: what came meanwhile makes it differ next time.
         self.dirs[index].seen = Some((before.number, before.changed));
         Ok(())
+    }
+
+    /// Every directory of Git's hooks, when one has come since this was asked last.
+    pub(super) fn new_hooks(&mut self) -> Option<Vec<PathBuf>> {
+        if !std::mem::take(&mut self.has_new_hooks) {
+            return None;
+        }
+        let all = self.dirs.iter().enumerate().skip(1);
+        let hooks = all
+            .filter(|(_, dir)| !dir.is_gone && is_of_hooks(self.dirs[dir.parent].role, &dir.name));
+        Some(hooks.map(|(index, _)| self.path(index)).collect())
     }
 
     /// It is not there any more.
@@ -295,6 +310,10 @@ impl Tree {
         }
         names.iter().rev().collect()
     }
+}
+
+fn is_of_hooks(above: Role, name: &OsStr) -> bool {
+    above == Role::Repository && name == "hooks"
 }
 
 const XDEV: i32 = rustix::io::Errno::XDEV.raw_os_error();

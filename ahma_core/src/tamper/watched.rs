@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::identity::{Identity, Moment, identity, open_root};
 use super::intervals::Intervals;
-use super::known::{Change, Known};
+use super::known::{Change, Known, MAX_FILES};
+use super::names::Kind;
 use super::report::{sentences, shown};
 use super::snapshot::Snapshot;
 use super::tree::{Also, Bounds, Reach, Tree};
@@ -21,6 +22,11 @@ pub(super) struct Watched {
     tree: Tree,
     known: Known,
     closed: BTreeSet<PathBuf>,
+    /// Instructions that were told of: once is enough, since working on them is ordinary work.
+    instructions: BTreeSet<PathBuf>,
+    /// Directories of hooks that no operation made.
+    hooks: BTreeSet<PathBuf>,
+    is_new: bool,
     /// Whether it was told that not everything is looked at.
     bound_is_told: bool,
     /// Whether times of this file system are those of another machine.
@@ -43,6 +49,9 @@ impl Watched {
             tree: Tree::new(root, also, bounds),
             known: Known::default(),
             closed: BTreeSet::new(),
+            instructions: BTreeSet::new(),
+            hooks: BTreeSet::new(),
+            is_new: true,
             bound_is_told: false,
         })
     }
@@ -82,7 +91,12 @@ impl Watched {
             let at = change.moment;
             self.has_foreign_clock || at.is_none_or(|moment| intervals.contain(moment))
         };
-        let changes: Vec<Change> = changes.into_iter().filter(by_operations).collect();
+        let mut changes: Vec<Change> = changes.into_iter().filter(by_operations).collect();
+        changes.retain(|change| {
+            change.kind != Kind::Instructs
+                || self.instructions.len() < MAX_FILES
+                    && self.instructions.insert(change.path.clone())
+        });
         let mut told = sentences(&changes, &self.shown_as);
         for (path, moment) in swept.closed {
             if intervals.contain(moment) && !self.closed.contains(&path) {
@@ -106,6 +120,22 @@ impl Watched {
             ));
         }
         told
+    }
+
+    /// The directories of hooks that the user made, not an operation, as absolute paths.
+    pub(super) fn hooks_of_user(&mut self, intervals: &Intervals) -> impl Iterator<Item = PathBuf> {
+        let is_new = std::mem::replace(&mut self.is_new, false);
+        for path in self.tree.new_hooks().into_iter().flatten() {
+            let made = identity(self.tree.root(), &path).map(|it| it.changed);
+            let by_user = match self.has_foreign_clock {
+                true => is_new,
+                false => made.is_ok_and(|made| !intervals.contain(made)),
+            };
+            if by_user {
+                self.hooks.insert(path);
+            }
+        }
+        self.hooks.iter().map(|path| self.path.join(path))
     }
 
     /// When another directory has taken its place, that one is the scope.

@@ -306,7 +306,9 @@ impl View {
         let roots: Vec<&PathBuf> = policy.write.iter().chain([&policy.scope]).collect();
         let mut protected = Vec::new();
         let mut on_the_way = BTreeSet::new();
-        for path in &policy.protect {
+        let in_place = policy.protect_in_place.iter().map(|path| (path, false));
+        let all = policy.protect.iter().map(|path| (path, true));
+        for (path, with_way) in all.chain(in_place) {
             // The outermost one: others are no mounts of their own.
             let around = roots
                 .iter()
@@ -322,7 +324,9 @@ impl View {
                 // A command may have closed a directory so that what is in it is passed over.
                 Err(error) => return Err(named(error, path.display())),
             }
-            on_the_way.extend(way_below(root, path).into_iter().map(Path::to_owned));
+            if with_way {
+                on_the_way.extend(way_below(root, path).into_iter().map(Path::to_owned));
+            }
             protected.push(path.clone());
         }
         // Each directory on the way is a mount too: it could otherwise be moved away, and another one be

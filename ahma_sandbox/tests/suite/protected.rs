@@ -191,3 +191,28 @@ async fn a_grant_inside_the_scope_does_not_weaken_protection() {
     assert!(!bench.sh(act).await.succeeded());
     assert!(bench.sh("echo x > sub/f").await.succeeded());
 }
+
+/// Proves: S58.
+#[tokio::test]
+async fn what_is_protected_in_place_cannot_be_written_and_what_is_above_it_can_be_moved() {
+    let bench = Bench::with(|policy| {
+        let hooks = policy.scope.join("a/b/.git/hooks");
+        fs::create_dir_all(&hooks).unwrap();
+        policy
+            .protect_in_place
+            .push(policy.scope.join("a/b/missing"));
+        policy.protect_in_place.push(hooks);
+    })
+    .await;
+    assert_eq!(bench.host.report().protected.len(), 1);
+    for act in [
+        "echo evil > a/b/.git/hooks/x",
+        "rmdir a/b/.git/hooks",
+        "mv a/b/.git/hooks y",
+        "chmod 777 a/b/.git/hooks",
+    ] {
+        assert!(!bench.sh(act).await.succeeded(), "{act}");
+    }
+    let moved = "echo x > a/b/f && mv a c && ls c/b/.git/hooks && ! echo evil > c/b/.git/hooks/x";
+    assert!(bench.sh(moved).await.succeeded(), "it is protected still");
+}

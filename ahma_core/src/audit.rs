@@ -34,6 +34,14 @@ pub struct CommandLine<'c> {
     pub input: Option<&'c [u8]>,
 }
 
+impl CommandLine<'_> {
+    /// Its bytes.
+    pub(crate) fn len(&self) -> usize {
+        let words: usize = self.words.iter().map(|word| word.len()).sum();
+        words + self.input.map_or(0, <[u8]>::len)
+    }
+}
+
 /// What is known when an operation begins.
 #[derive(Debug, Clone)]
 pub(crate) struct AuditContext {

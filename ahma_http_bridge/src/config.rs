@@ -113,6 +113,10 @@ pub struct Limits {
     pub rate: Option<RateLimit>,
     /// Bytes of a request.
     pub body: usize,
+    /// Bytes of the requests of a session that are in progress at the same time.
+    pub session_bytes: usize,
+    /// The same of all callers.
+    pub all_bytes: usize,
     /// Connections that are open at the same time.
     pub connections: usize,
     /// Those among them that have not shown the token; the oldest gives way to another one.
@@ -147,6 +151,8 @@ impl Default for Limits {
             requests: 1200,
             rate: None,
             body: 4 * 1024 * 1024,
+            session_bytes: 32 * 1024 * 1024,
+            all_bytes: 256 * 1024 * 1024,
             connections: 4000,
             strangers: 1000,
             stranger_timeout: Duration::from_secs(5),

@@ -57,6 +57,7 @@ pub(crate) fn beginning(headers: &HeaderMap, content: &Bytes) -> Option<ClientJs
     if headers.contains_key(SESSION_ID) || (is_stateless && !contains(content, b"\"initialize\"")) {
         return None;
     }
+    // One that is not short would have been found to begin a session.
     let message: ClientJsonRpcMessage = serde_json::from_slice(content).ok()?;
     let is_one = matches!(
         &message,

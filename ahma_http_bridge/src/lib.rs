@@ -27,6 +27,7 @@
 
 mod admission;
 mod bind;
+mod bytes_in_work;
 mod config;
 mod drain;
 mod endpoint;
@@ -35,6 +36,7 @@ mod health;
 mod listener;
 mod lists;
 mod log_throttle;
+mod long_messages;
 mod mcp;
 mod negotiation;
 mod origin;

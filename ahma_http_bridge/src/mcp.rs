@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ahma_transport::{Direction, MessageTrace, too_many_values, without_bom};
+use ahma_transport::{Direction, MessageTrace, without_bom};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
@@ -15,9 +15,11 @@ use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::time::timeout;
 
 use crate::admission::Rate;
+use crate::bytes_in_work;
 use crate::drain::drain;
 use crate::endpoint::Endpoint;
 use crate::handshake::{self, SESSION_ID};
+use crate::long_messages::Looked;
 use crate::negotiation::{self, Form, OneDocument};
 use crate::problem::{Problem, no_session_named, no_such_session};
 use crate::sdk;
@@ -163,18 +165,27 @@ async fn post(
             "subscriptions/listen answers with events; accept text/event-stream",
         ));
     }
+    let most = state.limits.body;
+    let length = announced(&parts.headers).unwrap_or(most).min(most);
+    let of_session = session.map(|session| &session.bytes);
+    let in_work = bytes_in_work::count(length, of_session, &state.bytes)?;
     let content = read(state, &parts, body).await?;
     if session.is_some_and(|session| session.in_work() >= state.limits.requests) {
         let why = "too many requests of this session are in progress; wait for some of them to be answered";
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(1));
     }
-    if let Some(error) = too_many_values(&content) {
-        return Err(Problem::of(StatusCode::BAD_REQUEST, None, error));
-    }
+    let looked = state.long_messages.look(&content).await?;
     if let Some(trace) = &state.trace {
         trace.show(Direction::FromClient, &content);
     }
-    if let Some(message) = handshake::beginning(&parts.headers, &content) {
+    let is_short = matches!(looked, Looked::Short);
+    let tells_of_roots = matches!(looked, Looked::ChangesRoots);
+    let beginning = match looked {
+        Looked::Begins(message) if !parts.headers.contains_key(SESSION_ID) => Some(*message),
+        Looked::Short => handshake::beginning(&parts.headers, &content),
+        _ => None,
+    };
+    if let Some(message) = beginning {
         let begun = handshake::begin(
             &endpoint.sessions,
             message,
@@ -187,7 +198,7 @@ async fn post(
     }
     if let Some(session) = session
         && session.handle.are_roots_locked()
-        && changes_roots(&content)
+        && (tells_of_roots || is_short && changes_roots(&content))
     {
         tracing::warn!(
             session = session.handle.id(),
@@ -201,9 +212,10 @@ async fn post(
         parts.extensions.insert(OneDocument);
     }
     let request = Request::from_parts(parts, Full::new(content.clone()));
-    let response = sdk::call(&endpoint.protocol, request, &content).await?;
+    let calling = sdk::call(&endpoint.protocol, request, &content);
+    let response = state.long_messages.take_in(&content, calling).await?;
     let response = match form {
-        Form::Events => response,
+        Form::Events => in_work.until_the_end_of(response),
         Form::Json => match negotiation::as_one_document(response).await {
             Some(response) => response,
             None => return Err(unanswered(&content)),
@@ -249,9 +261,7 @@ async fn read(state: &BridgeState, parts: &Parts, body: &mut Body) -> Result<Byt
         );
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
     };
-    let announced = parts.headers.get(CONTENT_LENGTH);
-    let announced = announced.and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
-    if announced.is_some_and(|length| length > most) {
+    if announced(&parts.headers).is_some_and(|length| length > most) {
         return Err(too_large());
     }
     let reading = Limited::new(body, most).collect();
@@ -271,6 +281,11 @@ async fn read(state: &BridgeState, parts: &Parts, body: &mut Body) -> Result<Byt
             "the request took too long to arrive",
         )),
     }
+}
+
+/// How long the content is, if that is said.
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// A request whose caller has cancelled it, and waits for its answer nevertheless.

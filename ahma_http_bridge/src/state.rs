@@ -9,9 +9,11 @@ use ahma_transport::MessageTrace;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::bytes_in_work::BytesInWork;
 use crate::config::{Backend, BridgeConfig, Hints, Limits};
 use crate::endpoint::Endpoints;
 use crate::log_throttle::LogThrottle;
+use crate::long_messages::LongMessages;
 use crate::origin::OriginGuard;
 
 /// A handle on the shared state.
@@ -22,6 +24,9 @@ pub(crate) struct Shared {
     pub(crate) endpoints: Endpoints,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) admission: Admission,
+    /// Of requests that are in progress.
+    pub(crate) bytes: BytesInWork,
+    pub(crate) long_messages: LongMessages,
     pub(crate) limits: Limits,
     pub(crate) hints: Hints,
     pub(crate) trace: Option<MessageTrace>,
@@ -58,6 +63,8 @@ impl BridgeState {
                 &config.limits,
                 hints.raise_rate,
             ),
+            bytes: BytesInWork::new(config.limits.all_bytes),
+            long_messages: LongMessages::new(),
             limits: config.limits,
             trace: config.trace,
             backend: config.backend,

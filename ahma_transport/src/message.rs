@@ -4,7 +4,7 @@
 
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ErrorData, RequestId,
+    ClientRequest, ErrorData, GetMeta as _, NumberOrString, RequestId,
 };
 use serde_json::Value;
 
@@ -30,7 +30,10 @@ pub enum ParsedMessage {
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Values in one message: while it is parsed, each takes many times its own bytes.
-const MAX_VALUES: usize = 200_000;
+const MAX_VALUES: usize = 50_000;
+
+/// Bytes of an id, of a progress token, and of the name of a method or a tool: they are kept, and repeated in answers.
+pub const MAX_NAME_LEN: usize = 4096;
 
 /// Parses the bytes of one message.
 pub fn parse_message(text: &[u8]) -> ParsedMessage {
@@ -42,7 +45,10 @@ pub fn parse_message(text: &[u8]) -> ParsedMessage {
         return ParsedMessage::Wrong(MessageError { id: None, error });
     }
     match serde_json::from_slice(text) {
-        Ok(message) => ParsedMessage::Message(Box::new(message)),
+        Ok(message) => match too_long_name(&message) {
+            None => ParsedMessage::Message(Box::new(message)),
+            Some(wrong) => ParsedMessage::Wrong(wrong),
+        },
         Err(_) => explain(text),
     }
 }
@@ -59,6 +65,34 @@ pub fn too_many_values(text: &[u8]) -> Option<ErrorData> {
         let why =
             format!("a message with more than {MAX_VALUES} values was refused; send less at once");
         ErrorData::invalid_request(why, None)
+    })
+}
+
+/// Refuses a request with a name that is too long, which is not repeated then.
+fn too_long_name(message: &ClientJsonRpcMessage) -> Option<MessageError> {
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return None;
+    };
+    let length = |text: &NumberOrString| match text {
+        NumberOrString::Number(_) => 0,
+        NumberOrString::String(text) => text.len(),
+    };
+    let name = match &request.request {
+        ClientRequest::CallToolRequest(call) => call.params.name.len(),
+        ClientRequest::CustomRequest(custom) => custom.method.len(),
+        _ => 0,
+    };
+    let token = request.request.get_meta().get_progress_token();
+    let names = [
+        ("id", length(&request.id)),
+        ("progress token", token.map_or(0, |it| length(&it.0))),
+        ("name", name),
+    ];
+    let (what, _) = names.into_iter().find(|(_, it)| *it > MAX_NAME_LEN)?;
+    let why = format!("the {what} of a request may have at most {MAX_NAME_LEN} bytes");
+    Some(MessageError {
+        id: (what != "id").then(|| request.id.clone()),
+        error: ErrorData::invalid_request(why, None),
     })
 }
 
@@ -197,15 +231,42 @@ mod tests {
         assert!(why.contains("values"), "{why}");
         let text = "a, \\\" [b".repeat(MAX_VALUES);
         let long = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{text}\"}}}}"
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"t\",\"arguments\":{{\"x\":\"{text}\"}}}}}}"
         );
         let parsed = parse_message(long.as_bytes());
         assert!(matches!(parsed, ParsedMessage::Message(_)));
     }
 
+    /// Proves: H25.
+    #[test]
+    fn a_name_that_is_too_long_is_refused_and_not_repeated() {
+        let long = "x".repeat(MAX_NAME_LEN + 1);
+        let call = |id: &str, name: &str, token: &str| {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"tools/call\",\"params\":{{\"name\":\"{name}\",\
+                 \"_meta\":{{\"progressToken\":\"{token}\"}}}}}}"
+            )
+        };
+        let method = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{long}\"}}");
+        for (message, what) in [
+            (call(&long, "t", "p"), "id"),
+            (call("1", &long, "p"), "name"),
+            (call("1", "t", &long), "progress token"),
+            (method, "name"),
+        ] {
+            let (id, _, why) = refusal(&message);
+            assert!(why.contains(what) && why.len() < 200, "{why}");
+            assert_eq!(id.is_some(), what != "id");
+        }
+        let most = &long[1..];
+        let message = call(most, most, most);
+        let parsed = parse_message(message.as_bytes());
+        assert!(matches!(parsed, ParsedMessage::Message(_)));
+    }
+
     #[test]
     fn a_deep_line_is_refused_and_not_followed() {
-        let line = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let line = format!("{}{}", "[".repeat(40_000), "]".repeat(40_000));
         assert_eq!(refusal(&line).1, ErrorCode::PARSE_ERROR);
     }
 }

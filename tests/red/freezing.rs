@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ahma_tests::Workspace;
-use ahma_tests::http::Client;
+use ahma_tests::http::{Client, Request};
 use ahma_tests::served::over_http::Served;
 use serde_json::{Value, json};
 
@@ -75,4 +75,73 @@ fn what_a_command_leaves_behind_holds_up_nobody() {
     // Rendering the result again is done for the one, and the other is answered meanwhile or at once after.
     let (_, again) = pings_during(&client, &other, "await", &json!({ "operation_id": id }));
     assert!(again.to_string().contains("exit code 1"), "{again}");
+}
+
+/// What goes on in the project of one client while another one works in a workspace.
+fn attacks() -> Vec<(&'static str, Attack)> {
+    let shell = |script: &'static str| -> Attack {
+        Arc::new(move |client: &Client| {
+            let arguments = json!({ "command": script, "execution_mode": "sync" });
+            client.calling("sandboxed_shell", &arguments)
+        })
+    };
+    let with = |tool: &'static str, arguments: Value| -> Attack {
+        Arc::new(move |client: &Client| client.calling(tool, &arguments))
+    };
+    let members = (0..24_000).map(|it| (format!("k{it}"), json!(it)));
+    let members: serde_json::Map<String, Value> = members.collect();
+    vec![
+        ("a pattern", with("t", json!({ "x": "ab".repeat(30_000) }))),
+        ("wrong arguments", with("sandboxed_shell", members.into())),
+        ("a long script", with("sandboxed_shell", json!({ "command": "true ".repeat(700_000) }))),
+        ("no JSON", Arc::new(|client: &Client| client.prepared(Request::new("POST", "/mcp").json("[1,".repeat(1_000_000))))),
+        ("settings", shell("for m in $(seq 100); do d=.git/modules/$m; mkdir -p $d/objects $d/refs $d/hooks; echo ref > $d/HEAD
+             head -c 1000000 /dev/zero | tr '\\0' 'x' > $d/config; done")),
+        ("a denial", shell("printf '/a %.0s' $(seq 16000); echo ': Permission denied'; exit 1")),
+        ("output", shell("head -c 20000000 /dev/zero | tr '\\0' 'x'; seq 1000000")),
+        ("tool files", shell("mkdir -p tools; for i in $(seq 100); do head -c 80000 /dev/zero | tr '\\0' '[' > tools/$i.json; done; rm -r tools")),
+    ]
+}
+
+/// A request that is sent again and again.
+type Attack = Arc<dyn Fn(&Client) -> Request + Send + Sync>;
+
+/// Proves: H20.
+#[test]
+fn a_deadline_in_another_workspace_holds_whatever_one_client_does() {
+    let (project, other) = (Workspace::new(), Workspace::new());
+    let tool = json!({
+        "name": "t", "description": "T.", "command": "true", "synchronous": true,
+        "options": [{ "name": "x", "type": "string", "pattern": "(?:[ab]{1,20}a){1,20}cc" }]
+    });
+    project.write(".ahma/tools/t.json", tool.to_string());
+    let workspace = format!("other={}", other.path().display());
+    let served = Served::of(project, &["--rate-limit", "0", "--workspace", &workspace]);
+    let calm = served.process.stateless().at("/mcp/w/other");
+    for (name, attack) in attacks() {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let attacking: Vec<_> = (0..3)
+            .map(|_| {
+                let (is_over, attack) = (Arc::clone(&is_over), Arc::clone(&attack));
+                let client = served.connect();
+                thread::spawn(move || {
+                    while !is_over.load(Ordering::SeqCst) {
+                        attack(&client).send(client.address);
+                    }
+                })
+            })
+            .collect();
+        let arguments =
+            json!({ "command": "sleep 600", "execution_mode": "sync", "timeout_seconds": 1 });
+        let ended = calm.call("sandboxed_shell", &arguments);
+        is_over.store(true, Ordering::SeqCst);
+        for attacker in attacking {
+            attacker.join().unwrap();
+        }
+        let told = &ended.record;
+        assert_eq!(told["state"], "timed_out", "{name}: {}", ended.text);
+        // Five times as long, for a machine that is busy.
+        let ran = told["duration_ms"].as_u64().unwrap();
+        assert!(ran < 5000, "{name}: {ran} ms");
+    }
 }

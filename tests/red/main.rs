@@ -12,6 +12,7 @@
 mod before_a_call;
 mod flood;
 mod freezing;
+mod heavy;
 mod keys;
 mod loopback;
 mod oracle;

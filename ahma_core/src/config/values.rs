@@ -1,6 +1,8 @@
 //! Whether a JSON value is right for an argument. Used for defaults, for steps of sequences, and for
 //! calls; it says what is wrong and leaves the place to its caller.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::limits::PATTERN_VALUE;
@@ -10,6 +12,8 @@ use super::suggest::nearest;
 
 /// Letters or elements of a value that are repeated in a message.
 const MAX_SHOWN: usize = 200;
+/// Faults of one call that are told; with more, the rest of its arguments is not looked at.
+pub(crate) const MAX_FAULTS: usize = 20;
 
 /// Parameters of every tool that steer the call and are never passed on to the command.
 pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
@@ -31,7 +35,7 @@ pub struct ArgumentFault {
 impl ArgumentFault {
     fn new(argument: &str, message: String, hint: Option<String>) -> Self {
         ArgumentFault {
-            argument: argument.to_owned(),
+            argument: short(argument).into_owned(),
             message,
             hint,
         }
@@ -50,7 +54,13 @@ pub fn check_call(
     given: &Map<String, Value>,
 ) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
-    for (name, value) in given {
+    for (looked_at, (name, value)) in given.iter().enumerate() {
+        if faults.len() >= MAX_FAULTS {
+            let more = given.len() - looked_at;
+            let message = format!("{more} further arguments were not looked at");
+            faults.push(ArgumentFault::new(tool, message, None));
+            return faults;
+        }
         if META_PARAMETERS.contains(&name.as_str()) {
             if let Err(message) = check_meta_parameter(name, value) {
                 faults.push(ArgumentFault::new(name, message, None));
@@ -207,7 +217,7 @@ fn unknown_argument(tool: &str, arguments: &[ArgumentSpec], name: &str) -> Argum
     );
     ArgumentFault::new(
         name,
-        format!("`{tool}` has no argument `{name}`"),
+        format!("`{tool}` has no argument `{}`", short(name)),
         Some(hint),
     )
 }
@@ -270,6 +280,14 @@ fn check_scalar(scalar: &ScalarSpec, value: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A name as far as it is repeated.
+fn short(name: &str) -> Cow<'_, str> {
+    match name.len() > MAX_SHOWN {
+        true => format!("{}…", &name[..name.floor_char_boundary(MAX_SHOWN)]).into(),
+        false => name.into(),
+    }
 }
 
 /// A value as it is repeated in a message: a caller decides how long it is, and reads only its beginning.

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::config::{
-    Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, ScalarSpec, Separator,
-    ToolSpec, ValueSpec,
+    Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, MAX_FAULTS, ScalarSpec,
+    Separator, ToolSpec, ValueSpec,
 };
 
 /// A command line, as far as it is known before anything is written.
@@ -60,6 +60,9 @@ pub struct PathContext<'s> {
     /// The scope and the operator's grants.
     pub roots: &'s [PathBuf],
 }
+
+/// The kernel takes no longer ones.
+const MAX_PATH_LEN: usize = 4096;
 
 /// Builds the command line of a call whose arguments have been checked, or names the paths that lead outside.
 pub fn build(
@@ -205,6 +208,17 @@ fn paths_outside(
             continue;
         };
         for path in scalars(value).filter_map(Value::as_str) {
+            if faults.len() >= MAX_FAULTS {
+                return faults;
+            }
+            if path.len() > MAX_PATH_LEN {
+                faults.push(ArgumentFault {
+                    argument: argument.name.clone(),
+                    message: format!("a path of {} bytes is longer than any can be", path.len()),
+                    hint: None,
+                });
+                continue;
+            }
             let real = normalised(&context.working_directory.join(path));
             if !context.roots.iter().any(|root| real.starts_with(root)) {
                 faults.push(ArgumentFault {

@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use tracing::Instrument as _;
 
+use super::byte_budget::{ByteBudget, OF_A_SCOPE};
 use super::gate::Gate;
 use super::host_pool::HostPool;
 use super::job::{Job, JobDescription};
 use super::run::{Audited, ReportTrouble, Run};
 use super::slots::Slots;
-use crate::audit::AuditLog;
+use crate::audit::{AuditLog, CommandLine};
 use crate::operation::{
     AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,
 };
@@ -21,6 +22,7 @@ pub struct Executor {
     store: Arc<OperationStore>,
     gates: Arc<Vec<Arc<dyn Gate>>>,
     guard: Arc<ScopeGuard>,
+    bytes: Arc<ByteBudget>,
     audit: Option<Arc<AuditLog>>,
     trouble: Option<ReportTrouble>,
 }
@@ -38,6 +40,7 @@ impl Executor {
             store,
             guard,
             gates: Arc::new(vec![Arc::new(Slots::new(at_once))]),
+            bytes: ByteBudget::new(OF_A_SCOPE, None),
             audit: None,
             trouble: None,
         }
@@ -51,6 +54,12 @@ impl Executor {
             gates: Arc::new(gates),
             ..self
         }
+    }
+
+    /// The same, whose operations hold bytes that others count too.
+    pub(crate) fn with_byte_budget(self, all: &Arc<ByteBudget>) -> Self {
+        let bytes = ByteBudget::new(OF_A_SCOPE, Some(Arc::clone(all)));
+        Executor { bytes, ..self }
     }
 
     /// The same, which reports why commands do not run or are lost.
@@ -76,6 +85,10 @@ impl Executor {
             working_directory,
             output_limit,
         } = job.describe();
+        let lines = job.command_lines();
+        let held = self.bytes.hold(lines.iter().map(CommandLine::len).sum());
+        drop(lines);
+        let held = held.ok_or(AdmissionError::TooManyBytes)?;
         let operation = self.store.begin(NewOperation {
             tool,
             working_directory,
@@ -88,6 +101,7 @@ impl Executor {
             guard: Arc::clone(&self.guard),
             operation: Arc::clone(&operation),
             trouble: self.trouble.clone(),
+            _held: held,
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),
                 client: Arc::clone(client),

@@ -7,6 +7,7 @@
 pub mod command_line;
 
 mod arg_files;
+mod byte_budget;
 mod drive;
 #[expect(
     clippy::module_inception,
@@ -21,6 +22,7 @@ mod plan;
 mod run;
 mod slots;
 
+pub(crate) use byte_budget::{ByteBudget, OF_ALL};
 pub use executor::Executor;
 pub use host_pool::HostPool;
 pub(crate) use host_pool::WarmShells;

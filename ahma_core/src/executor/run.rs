@@ -7,6 +7,7 @@ use ahma_sandbox::{RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
 
 use super::arg_files::ArgFiles;
+use super::byte_budget::HeldBytes;
 use super::drive::Driver;
 use super::gate::{Gate, Pass};
 use super::host_pool::HostPool;
@@ -36,6 +37,8 @@ pub struct Run {
     pub(super) operation: Arc<OperationHandle>,
     pub(super) audit: Option<Audited>,
     pub(super) trouble: Option<ReportTrouble>,
+    /// What the job holds, until it has ended.
+    pub(super) _held: HeldBytes,
 }
 
 impl Run {

@@ -44,6 +44,12 @@ pub enum AdmissionError {
          `cancel`"
     )]
     Full(usize),
+    /// They hold too much memory.
+    #[error(
+        "arguments and input of the operations that run or wait take too much memory already; wait for some of them \
+         with `await`, stop one with `cancel`, or put what is large into files"
+    )]
+    TooManyBytes,
     /// Nothing is taken in any more.
     #[error("the server is stopping")]
     Stopping,

@@ -142,7 +142,8 @@ impl Scope {
         let watching = Arc::clone(&guard);
         let mut executor =
             Executor::new(Arc::clone(&hosts), store, watching, config.max_operations)
-                .with_gate(Arc::clone(&shared.slots) as Arc<_>);
+                .with_gate(Arc::clone(&shared.slots) as Arc<_>)
+                .with_byte_budget(&shared.bytes);
         if let Some(audit) = &shared.audit {
             executor = executor.with_audit_log(Arc::clone(audit));
         }

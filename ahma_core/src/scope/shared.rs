@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::confinement::private_base;
 use super::open_error::OpenError;
 use crate::audit::AuditLog;
-use crate::executor::{ReportTrouble, Slots};
+use crate::executor::{ByteBudget, OF_ALL, ReportTrouble, Slots};
 use crate::operation::{OperationState, OperationStore};
 use crate::output::{SPOOL_TOTAL, SpoolBudget};
 use crate::owner_warnings::SayWarning;
@@ -80,6 +80,8 @@ pub struct SharedResources {
     /// Commands that run at the same time, in all scopes together.
     pub(super) slots: Arc<Slots>,
     max_operations: usize,
+    /// Held by operations of all scopes.
+    pub(super) bytes: Arc<ByteBudget>,
     pub(super) spools: Arc<SpoolBudget>,
     pub(super) audit: Option<Arc<AuditLog>>,
     pub(super) report_trouble: Option<ReportTrouble>,
@@ -107,6 +109,7 @@ impl SharedResources {
             started: SystemTime::now(),
             slots: Arc::new(Slots::new(config.max_operations)),
             max_operations: config.max_operations,
+            bytes: ByteBudget::new(OF_ALL, None),
             spools: Arc::new(SpoolBudget::new(config.spool_bytes)),
             audit: config.audit.map(Arc::new),
             report_trouble: config.report_trouble,

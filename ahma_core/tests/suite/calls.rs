@@ -223,3 +223,16 @@ fn an_empty_array_counts_as_not_given() {
         "`b` needs `a`, which stands before it on the command line"
     );
 }
+
+/// Proves: H20.
+#[test]
+fn very_many_wrong_arguments_are_told_in_part() {
+    let many = (0..50_000).map(|number| (format!("k{number}"), json!(1)));
+    let faults = check_arguments(&demo(), &many.collect());
+    assert_eq!(faults.len(), 21);
+    let last = &faults[20].message;
+    assert!(last.contains("49980 further arguments"), "{last}");
+    let long = "x".repeat(1_000_000);
+    let faults = check_arguments(&demo(), &[(long, json!(1))].into_iter().collect());
+    assert!(faults[0].message.len() + faults[0].argument.len() < 1000);
+}

@@ -18,6 +18,7 @@ use super::outbox::Messages;
 use super::session::Session;
 use super::transport::SessionTransport;
 use crate::admission::Rate;
+use crate::bytes_in_work::BytesInWork;
 use crate::config::Limits;
 
 /// Serves a session that has just begun, until it ends.
@@ -219,7 +220,11 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, SessionTransport), SessionFault> {
         let id: SessionId = uuid::Uuid::new_v4().to_string().into();
         let rate = self.limits.rate.map(|rate| Rate::new(rate, self.rate_hint));
-        let (session, messages) = Session::new(Arc::clone(&id), rate);
+        let (session, messages) = Session::new(
+            Arc::clone(&id),
+            rate,
+            BytesInWork::new(self.limits.session_bytes),
+        );
         let session = Arc::new(session);
         let most = self.limits.sessions;
         let one_more = |all: usize| (all < most).then_some(all + 1);

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use super::outbox::{Messages, Outbox, parse_event_id};
 use crate::admission::Rate;
+use crate::bytes_in_work::BytesInWork;
 use crate::negotiation::OneDocument;
 
 /// Messages that the handler has not looked at yet.
@@ -37,6 +38,8 @@ pub(crate) struct Session {
     inbox: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     routes: Mutex<Routes>,
     pub(crate) rate: Option<Rate>,
+    /// Of requests that are in progress.
+    pub(crate) bytes: BytesInWork,
 }
 
 struct Routes {
@@ -90,12 +93,14 @@ impl Session {
     pub(super) fn new(
         id: SessionId,
         rate: Option<Rate>,
+        bytes: BytesInWork,
     ) -> (Self, mpsc::Receiver<Box<ClientJsonRpcMessage>>) {
         let (inbox, messages) = mpsc::channel(INBOX);
         let session = Session {
             handle: SessionHandle::new(id),
             inbox,
             rate,
+            bytes,
             routes: Mutex::new(Routes {
                 name: uuid::Uuid::new_v4().as_fields().0,
                 requests: RequestIds::default(),
@@ -400,7 +405,7 @@ mod tests {
     /// Proves: H12.
     #[test]
     fn a_request_that_is_given_up_before_there_is_room_for_it_is_not_in_work() {
-        let (session, mut messages) = Session::new("s".into(), None);
+        let (session, mut messages) = Session::new("s".into(), None, BytesInWork::new(0));
         let room = i64::try_from(INBOX).unwrap();
         for id in 0..room {
             assert!(session.take(ping(id)).now_or_never().is_some());

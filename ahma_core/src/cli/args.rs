@@ -78,6 +78,17 @@ pub(super) struct Args {
     #[arg(long)]
     pub(super) no_sandbox: bool,
 
+    /// Refuse to start unless these layers of the sandbox are enforced; several are separated by commas. Without
+    /// user namespaces, for instance, the server starts with less, and says so.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LAYER,…",
+        value_delimiter = ',',
+        conflicts_with = "no_sandbox"
+    )]
+    pub(super) require: Vec<LayerArg>,
+
     /// One more variable of the server's environment that commands get; may be given several times.
     #[arg(long, value_name = "NAME")]
     pub(super) pass_env: Vec<OsString>,
@@ -228,6 +239,21 @@ impl Mode {
             Mode::ListTools => "list-tools",
         }
     }
+}
+
+/// A layer of the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LayerArg {
+    /// Landlock (Linux).
+    Landlock,
+    /// A filter of system calls (Linux).
+    Seccomp,
+    /// A view of the file system without what is outside (Linux).
+    Namespaces,
+    /// Processes that the kernel keeps together (Linux).
+    PidNamespace,
+    /// Seatbelt (macOS).
+    Seatbelt,
 }
 
 /// Whether commands have a network.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_contract::UserDirectories;
-use ahma_sandbox::{Network, ScopeError, Width, checked_scope};
+use ahma_sandbox::{Layer, Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, Mode, NetworkArg};
+use super::args::{Args, LayerArg, Mode, NetworkArg};
 use super::http_settings::{HttpSettings, HttpSettingsError};
 use super::log_settings::{AuditSettings, LogSettings};
 use super::tool_args::{absolute, tool_file_rules};
@@ -123,6 +123,7 @@ impl Settings {
         scope.unprotect.clone_from(&args.unprotect);
         scope.network = network(args.network, environment.get(OsStr::new("AHMA_NETWORK")))?;
         scope.unconfined = sandbox_is_off;
+        scope.require = args.require.iter().map(|it| layer(*it)).collect();
         scope.pass_env.clone_from(&args.pass_env);
         scope.timeout = Duration::from_secs(args.timeout.into());
         scope.max_operations = if is_alone { max_operations } else { shared };
@@ -241,6 +242,16 @@ pub(super) fn asked_scope<'a>(
     let variable = environment.get(OsStr::new("AHMA_SANDBOX_SCOPE"));
     let flag = args.sandbox_scope.as_deref();
     flag.or(variable.map(Path::new))
+}
+
+fn layer(asked: LayerArg) -> Layer {
+    match asked {
+        LayerArg::Landlock => Layer::Landlock,
+        LayerArg::Seccomp => Layer::Seccomp,
+        LayerArg::Namespaces => Layer::Namespaces,
+        LayerArg::PidNamespace => Layer::PidNamespace,
+        LayerArg::Seatbelt => Layer::Seatbelt,
+    }
 }
 
 fn to_usize(number: u32) -> usize {

@@ -62,7 +62,9 @@ impl StartupError {
         let _ = writeln!(io::stderr(), "error: {self}");
         ExitCode::from(match self {
             StartupError::Usage(_) | StartupError::Scope(OpenError::ToolFiles(_)) => EXIT_USAGE,
-            StartupError::Scope(OpenError::Sandbox(_)) => EXIT_NO_SANDBOX,
+            StartupError::Scope(OpenError::Sandbox(_) | OpenError::Incomplete(_)) => {
+                EXIT_NO_SANDBOX
+            }
             StartupError::NoPlace(_) => EXIT_NO_PLACE,
             StartupError::Scope(_) | StartupError::Other(_) => EXIT_FAILURE,
         })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_sandbox::Network;
+use ahma_sandbox::{Layer, Network};
 
 use crate::operation::Retention;
 use crate::registry::ToolFileRules;
@@ -36,6 +36,8 @@ pub struct ScopeConfig {
     pub network: Network,
     /// Runs commands without the kernel's confinement.
     pub unconfined: bool,
+    /// Layers of the sandbox without which nothing is served.
+    pub require: Vec<Layer>,
     /// Variables of the server's environment that commands get beside the usual ones.
     pub pass_env: Vec<OsString>,
     /// Deadline of a command unless call or tool say otherwise.
@@ -78,6 +80,7 @@ impl ScopeConfig {
             unprotect: Vec::new(),
             network: Network::On,
             unconfined: false,
+            require: Vec::new(),
             pass_env: Vec::new(),
             timeout: Duration::from_secs(300),
             max_operations: 128,

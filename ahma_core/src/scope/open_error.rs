@@ -4,12 +4,19 @@ use std::io;
 
 use ahma_sandbox::StartError;
 
+/// What to do when a layer is missing.
+pub(super) const ALLOW_NAMESPACES: &str =
+    "docs/sandbox-troubleshooting.md tells how to allow user namespaces";
+
 /// Why a scope cannot be opened. Nothing of it is left.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Commands cannot be confined.
     #[error("{0}")]
     Sandbox(#[from] StartError),
+    /// A layer of the sandbox that has to be there is missing.
+    #[error("the sandbox is not as it is required to be: {0}")]
+    Incomplete(String),
     /// The tool files cannot be read.
     #[error("{0}")]
     ToolFiles(String),
@@ -29,6 +36,7 @@ impl OpenError {
     pub fn hint(&self) -> Option<String> {
         match self {
             OpenError::Sandbox(error) => Some(error.hint()),
+            OpenError::Incomplete(_) => Some(ALLOW_NAMESPACES.to_owned()),
             OpenError::NoPrivatePlace => {
                 Some("set TMPDIR to a directory outside the scope".to_owned())
             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ahma_sandbox::PrivateDir;
+use ahma_sandbox::{Layer, PrivateDir, SandboxReport};
 use futures_util::future::join_all;
 use rmcp::model::Tool;
 use tokio::sync::Notify;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::availability::AvailabilityProbe;
 use super::config::ScopeConfig;
 use super::confinement::Confinement;
-use super::open_error::OpenError;
+use super::open_error::{ALLOW_NAMESPACES, OpenError};
 use super::prepare::{prepare, reload_safety};
 use super::shared::SharedResources;
 use crate::config::Restrictions;
@@ -47,6 +47,13 @@ pub struct Scope {
     /// What goes on beside, once the scope is ready.
     tasks: Mutex<Vec<AbortHandle>>,
     is_kept_protected: AtomicBool,
+}
+
+/// The layers that a host does without, and what commands can do therefore; none when it has all.
+fn missing_layers(report: &SandboxReport) -> Option<String> {
+    let missing = report.layers.iter().filter(|it| !it.enforced);
+    let gaps: Vec<&str> = missing.filter_map(|it| it.gap.as_deref()).collect();
+    (!gaps.is_empty()).then(|| gaps.join("; "))
 }
 
 /// Starts a new host as soon as there is more to protect, so that no call waits for it.
@@ -183,6 +190,14 @@ impl Scope {
         let hosts = &self.context.hosts;
         let report = hosts.host(&Restrictions::default()).await?;
         let report = report.report().clone();
+        let missing = missing_layers(&report);
+        let lacks = |layer: &Layer| !report.enforces(*layer);
+        if let Some(layer) = self.config.require.iter().find(|layer| lacks(layer)) {
+            let gaps = missing.unwrap_or_default();
+            return Err(OpenError::Incomplete(format!(
+                "{layer:?} is not enforced; {gaps}"
+            )));
+        }
         let reload = lock(&self.reload).take();
         if let Some(reload) = reload {
             let policy = hosts.policy();
@@ -195,6 +210,11 @@ impl Scope {
             lock(&self.tasks).push(reloading.abort_handle());
         }
         if !self.is_kept_protected.swap(true, Ordering::Relaxed) {
+            if let (false, Some(gaps)) = (self.config.unconfined, &missing) {
+                self.guard.tell(format!(
+                    "the sandbox is incomplete on this machine: {gaps}; {ALLOW_NAMESPACES}"
+                ));
+            }
             let task = keep_protected(Arc::clone(&self.guard), Arc::clone(hosts));
             lock(&self.tasks).push(tokio::spawn(task).abort_handle());
         }

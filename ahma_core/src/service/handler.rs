@@ -23,6 +23,7 @@ use rmcp::{ErrorData, RoleServer};
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
 use super::context::ServiceContext;
+use super::instructions::instructions;
 use super::list_changes::ListChanges;
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
@@ -92,30 +93,11 @@ impl AhmaService {
     }
 
     fn instructions(&self) -> String {
-        let scope = match self.binding {
-            ScopeBinding::Shared => self.context.hosts.policy().scope.display().to_string(),
-            ScopeBinding::PerSession(_) | ScopeBinding::None => {
-                "the client's first root".to_owned()
-            }
-        };
-        let confinement = if self.context.commands.unconfined {
-            "The sandbox is switched off by the operator.".to_owned()
-        } else {
-            format!(
-                "Commands are confined by the kernel: they can write below {scope} and to their temporary directory."
-            )
-        };
-        if self.context.style.always_sync {
-            return format!(
-                "{confinement} A call that runs a command answers with its result. `read_output` reads output that \
-                 was too long to show."
-            );
-        }
-        format!(
-            "{confinement} A call that runs a command answers at once with an operation id, and the command goes on in \
-             the background; `await` waits for its result, `status` lists operations, `cancel` stops one, and \
-             `read_output` reads output that was too long to show. With `execution_mode` `sync` a call answers \
-             with the result itself."
+        instructions(
+            self.context.hosts.policy(),
+            matches!(self.binding, ScopeBinding::Shared),
+            self.context.commands.unconfined,
+            self.context.style.always_sync,
         )
     }
 }

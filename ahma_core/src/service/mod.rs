@@ -36,6 +36,8 @@ mod follow;
 #[cfg(feature = "server")]
 mod handler;
 #[cfg(feature = "server")]
+mod instructions;
+#[cfg(feature = "server")]
 mod list_changes;
 #[cfg(feature = "server")]
 mod plan;

@@ -152,6 +152,11 @@ impl ScopeGuard {
         self.shared.renewal_wanted.notified().await;
     }
 
+    /// Tells the owner, and whoever gets the next result.
+    pub fn tell(&self, warning: String) {
+        self.shared.tell(vec![warning]);
+    }
+
     /// Nothing runs any more: the last look, which no command can hide from. What is not seen in time is told by the next
     /// server.
     pub async fn finish(&self) {

@@ -170,10 +170,18 @@ impl Frame {
 
     fn complete(self, policy: &SandboxPolicy, sources: Granted) -> io::Result<Outcome> {
         let Frame { view, missing } = self;
-        let mut pinned = BTreeSet::new();
+        // All places first, since the ways to them become read-only; and the ways before anything is mounted there, which
+        // would be taken along twice.
+        for (path, tree, _) in &sources.paths {
+            place_below(&view.root, path, tree.kind())?;
+        }
+        let paths: Vec<&Path> = sources
+            .paths
+            .iter()
+            .map(|(path, ..)| path.as_path())
+            .collect();
+        view.pin_the_ways_to(&paths)?;
         for (path, tree, flags) in sources.paths {
-            // Before it is mounted: what is bound onto itself later would take it along twice.
-            view.pin_the_way_to(&path, &mut pinned)?;
             view.add(&path, tree, flags | NO_SETUID_NO_DEVICES)?;
         }
         let seeded = view.add_caches(sources.caches, policy.read_only);
@@ -286,16 +294,17 @@ impl View {
         Ok(())
     }
 
-    /// Keeps the directories on the way to a mount where they are: below places that commands can
-    /// write they could otherwise be moved. Each once.
-    fn pin_the_way_to(&self, path: &Path, pinned: &mut BTreeSet<PathBuf>) -> io::Result<()> {
-        for place in ["/tmp", "/dev/shm"].map(Path::new) {
-            for directory in way_below(place, path) {
-                if pinned.insert(directory.to_owned()) {
-                    place_below(&self.root, directory, Kind::Directory)?;
-                    self.bind_onto_itself(directory, 0)?;
-                }
-            }
+    /// Keeps the directories on the ways to mounts where they are: below places that commands can write they could
+    /// otherwise be moved. Nothing can be put beside the mounts either: it would seem to be on the disk, and is not.
+    fn pin_the_ways_to(&self, paths: &[&Path]) -> io::Result<()> {
+        let places = ["/tmp", "/dev/shm"].map(Path::new);
+        let ways: BTreeSet<&Path> = places
+            .iter()
+            .flat_map(|place| paths.iter().flat_map(|path| way_below(place, path)))
+            .filter(|way| !paths.contains(way))
+            .collect();
+        for directory in ways {
+            self.bind_onto_itself(directory, READ_ONLY | NO_SETUID_NO_DEVICES)?;
         }
         Ok(())
     }

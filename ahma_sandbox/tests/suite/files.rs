@@ -237,3 +237,18 @@ async fn a_scope_that_was_replaced_gives_nothing_away() {
     let output = crate::support::read_output(&mut command).await;
     assert!(!output.contains("the secret"), "{output}");
 }
+
+/// What is written beside a scope below `/tmp` would go into the private `/tmp`, and nowhere else.
+///
+/// Proves: S60.
+#[tokio::test]
+async fn nothing_can_be_written_beside_a_scope_that_only_seems_to_be_on_the_disk() {
+    let bench = Bench::new().await;
+    assert!(bench.scope.starts_with("/tmp"), "{:?}", bench.scope);
+    for act in ["touch ../sibling", "mkdir ../wt", "mv ../scope ../moved"] {
+        assert!(!bench.sh(act).await.succeeded(), "{act}");
+    }
+    let inside = bench.sh("touch sibling /tmp/own && mkdir wt && mv wt moved");
+    assert!(inside.await.succeeded());
+    assert!(bench.scope.join("moved").exists());
+}

@@ -286,3 +286,45 @@ fn without_landlock_the_server_refuses_and_says_what_to_do() {
         }
     }
 }
+
+/// Proves: S59.
+#[test]
+fn a_sandbox_that_lacks_a_layer_is_told_of_and_can_be_refused() {
+    let helper = example("weakened_server");
+    let helper = helper.to_str().unwrap();
+    let (project, private) = (Workspace::new(), Workspace::new());
+    let temporary = [("TMPDIR", private.path().to_str().unwrap())];
+    let arguments = ["no-user-namespaces", AHMA_MCP];
+    let mut client = McpProcess::connect(helper, &arguments, project.path(), &temporary);
+    let echo = json!({ "command": "echo hello", "execution_mode": "sync" });
+    let said =
+        "the sandbox is incomplete on this machine: commands can see which files exist outside";
+    let first = client.call("sandboxed_shell", &echo);
+    assert!(first.warnings.to_string().contains(said), "{first:?}");
+    assert!(client.stderr().contains(said), "{}", client.stderr());
+    let info = client.call("get_server_info", &json!({})).structured;
+    let warnings = info["sandbox"]["warnings"].to_string();
+    assert!(warnings.contains(said), "{warnings}");
+    let second = client.call("sandboxed_shell", &echo);
+    assert!(
+        !second.text.contains("incomplete"),
+        "once is enough: {}",
+        second.text
+    );
+
+    let required = [AHMA_MCP, "--require", "namespaces,landlock"];
+    let refused = project.run(helper, &[&["no-user-namespaces"], &required[..]].concat());
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    let why = "the sandbox is not as it is required to be: Namespaces is not enforced";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    let off = [("AHMA_NO_SANDBOX", "1")];
+    let refused = project.run_with(AHMA_MCP, &required[1..], &off);
+    assert_eq!(
+        refused.code, 3,
+        "no variable takes it away: {}",
+        refused.stderr
+    );
+    let mut whole = Served::with(&required[1..], &[]);
+    assert!(whole.sync("echo hello").text.starts_with("hello\n"));
+    assert!(!whole.client.stderr().contains("incomplete"));
+}

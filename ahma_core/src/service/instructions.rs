@@ -1,0 +1,90 @@
+//! What a client is told when it begins: what the sandbox allows, and how operations work.
+
+use std::path::PathBuf;
+
+use ahma_sandbox::{Network, SandboxPolicy};
+
+/// How calls are answered.
+const ASYNC: &str = "A call that runs a command answers at once with an operation id, and the command goes on in the \
+    background; `await` waits for its result, `status` lists operations, `cancel` stops one, and `read_output` reads \
+    output that was too long to show. With `execution_mode` `sync` a call answers with the result itself.";
+const SYNC: &str = "A call that runs a command answers with its result. `read_output` reads output that was too long \
+    to show.";
+
+/// What a client is told. The scope is known, or is the first root of the client.
+pub(super) fn instructions(
+    policy: &SandboxPolicy,
+    knows_scope: bool,
+    is_unconfined: bool,
+    always_sync: bool,
+) -> String {
+    let operations = if always_sync { SYNC } else { ASYNC };
+    if is_unconfined {
+        return format!("The sandbox is switched off by the operator. {operations}");
+    }
+    let scope = match knows_scope {
+        true => policy.scope.display().to_string(),
+        false => "the client's first root".to_owned(),
+    };
+    let mut text = format!("Commands are confined by the kernel: they can write below {scope}");
+    text += &listed(", and below ", &policy.write);
+    text += " and to their temporary directory";
+    text += &listed("; they can read ", &policy.read);
+    text += ". Home and /tmp are private to them";
+    if knows_scope && policy.scope.starts_with("/tmp") {
+        text += ", so what they write to /tmp outside of the scope is not on the disk";
+    }
+    text += "; files that programs outside run, such as Git's hooks and settings of editors and agents, are read-only.";
+    if policy.network == Network::Off {
+        text += " They have no network.";
+    }
+    format!("{text} {operations}")
+}
+
+/// Paths after a few words; nothing when there are none.
+fn listed(before: &str, paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
+    match paths.as_slice() {
+        [] => String::new(),
+        paths => format!("{before}{}", paths.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves: P25.
+    #[test]
+    fn what_is_granted_and_what_is_not_is_said() {
+        let mut policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
+        let plain = instructions(&policy, true, false, false);
+        assert!(
+            plain.contains("write below /home/me/project and to"),
+            "{plain}"
+        );
+        assert!(
+            !plain.contains("no network") && !plain.contains("can read"),
+            "{plain}"
+        );
+        policy.write = vec!["/srv/a".into(), "/srv/b".into()];
+        policy.read = vec!["/opt/c".into()];
+        policy.network = Network::Off;
+        let told = instructions(&policy, true, false, true);
+        for part in [
+            "/home/me/project, and below /srv/a, /srv/b and to",
+            "can read /opt/c",
+            "no network",
+            "/tmp are private",
+            "read-only",
+            "answers with its result",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let unknown = instructions(&policy, false, false, false);
+        assert!(!unknown.contains("/home/me/project"), "{unknown}");
+        assert!(instructions(&policy, true, true, false).contains("switched off"));
+        policy.scope = "/tmp/x".into();
+        assert!(instructions(&policy, true, false, false).contains("is not on the disk"));
+    }
+}

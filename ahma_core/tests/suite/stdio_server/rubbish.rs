@@ -161,8 +161,8 @@ fn deep_nesting_is_refused() {
     assert_eq!(served.client.any_answer()["error"]["code"], -32700);
     let nested = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\",\"params\":{}1{}}}",
-        "{\"a\":".repeat(50_000),
-        "}".repeat(50_000)
+        "{\"a\":".repeat(20_000),
+        "}".repeat(20_000)
     );
     served.client.send_line(nested.as_bytes());
     assert_eq!(served.client.any_answer()["error"]["code"], -32700);

@@ -60,7 +60,7 @@ mod wire;
 )]
 mod macos;
 
-pub use beneath::{exists_beneath, read_beneath};
+pub use beneath::{exists_beneath, open_beneath, open_directory, read_beneath};
 #[cfg(target_os = "linux")]
 pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe};
 pub use command::{CommandRequest, Exit, Input, NoExit};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ahma_contract::Token;
-use ahma_sandbox::read_beneath;
+use ahma_sandbox::{open_directory, read_beneath};
 
 /// Where clients keep their entries in a project, and where people put secrets.
 const USUAL: [&str; 19] = [
@@ -36,7 +36,8 @@ pub(super) fn find(scopes: &[PathBuf], tokens: &[Token]) -> Vec<PathBuf> {
         .iter()
         .flat_map(|scope| USUAL.iter().map(move |name| (scope, Path::new(name))));
     let holding = files.filter(|(scope, name)| {
-        let Ok(text) = read_beneath(scope, name, MAX_BYTES) else {
+        let text = open_directory(scope).and_then(|it| read_beneath(it, name, MAX_BYTES));
+        let Ok(text) = text else {
             return false;
         };
         tokens

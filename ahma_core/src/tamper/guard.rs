@@ -1,9 +1,11 @@
-//! The thread that looks at what commands leave behind, for all scopes of a server, beside everything else.
+//! The threads that look at what commands leave behind, for all scopes of a server, beside everything else: one for first
+//! looks, which may take seconds, and one for all others.
 //!
 //! Decides when a scope is looked at. Must not be waited for by a call that is shorter than the look.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -48,13 +50,18 @@ pub struct WatchConfig {
     pub state: Option<PathBuf>,
 }
 
-/// Looks after scopes. The thread ends with the last copy of this and the last scope.
+/// Looks after scopes. The threads end with the last copy of this and the last scope.
 #[derive(Clone)]
 pub struct Guard {
     requests: Sender<Request>,
+    /// Scopes that were never looked at.
+    new: Sender<Box<Scope>>,
 }
 
 pub(super) enum Request {
+    /// A scope is looked at for the first time; what is asked of it meanwhile waits.
+    Expect(u64),
+    /// It has been.
     Watch(Box<Scope>),
     /// Operations run, or ran.
     Schedule(u64),
@@ -78,13 +85,30 @@ pub(super) struct Scope {
 }
 
 impl Guard {
-    /// Starts the thread.
+    /// Starts the threads.
     pub fn start() -> io::Result<Self> {
         let (requests, received) = channel();
         std::thread::Builder::new()
             .name("guard".to_owned())
             .spawn(move || run(&received))?;
-        Ok(Guard { requests })
+        let (new, to_open) = channel::<Box<Scope>>();
+        let opened = requests.clone();
+        std::thread::Builder::new()
+            .name("guard-first".to_owned())
+            .spawn(move || {
+                for mut scope in to_open {
+                    let looking = AssertUnwindSafe(|| {
+                        scope.open();
+                        scope.look(Reach::Everywhere);
+                        scope.save();
+                    });
+                    if catch_unwind(looking).is_err() {
+                        scope.give_up();
+                    }
+                    let _ = opened.send(Request::Watch(scope));
+                }
+            })?;
+        Ok(Guard { requests, new })
     }
 
     /// Watches a scope from now on. The first look is made beside everything else; only single files are looked at before
@@ -102,7 +126,10 @@ impl Guard {
             saved: None,
             config,
         };
-        let _ = self.requests.send(Request::Watch(Box::new(scope)));
+        let is_expected = self.requests.send(Request::Expect(scope.id)).is_ok();
+        if !is_expected || self.new.send(Box::new(scope)).is_err() {
+            guard.shared().tell_dead();
+        }
         guard
     }
 }
@@ -150,24 +177,25 @@ impl WatchConfig {
 }
 
 fn run(requests: &Receiver<Request>) {
-    let mut scopes: BTreeMap<u64, Scope> = BTreeMap::new();
+    let mut scopes = Scopes::default();
     loop {
-        let due = scopes.values().filter_map(|it| it.due).min();
+        let due = scopes.known.values().filter_map(|it| it.due).min();
         let request = match due {
             None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(due) => requests.recv_timeout(due.saturating_duration_since(Instant::now())),
         };
         match request {
-            Ok(request) => take(request, &mut scopes),
+            Ok(request) => scopes.take(request),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         // Who waits for a look comes first.
         for request in requests.try_iter() {
-            take(request, &mut scopes);
+            scopes.take(request);
         }
         let now = Instant::now();
         let next = scopes
+            .known
             .values_mut()
             .filter(|it| it.due.is_some_and(|due| due <= now));
         if let Some(scope) = next.min_by_key(|it| it.due) {
@@ -175,38 +203,72 @@ fn run(requests: &Receiver<Request>) {
             scope.save();
             scope.plan();
         }
-        scopes.retain(|_, scope| scope.shared.strong_count() > 0);
+        let is_open = |scope: &Scope| scope.shared.strong_count() > 0;
+        scopes.known.retain(|_, scope| is_open(scope));
     }
 }
 
-fn take(request: Request, scopes: &mut BTreeMap<u64, Scope>) {
-    match request {
-        Request::Watch(mut scope) => {
-            scope.open();
-            scope.due = Some(Instant::now());
-            scopes.insert(scope.id, *scope);
+/// The scopes of the thread.
+#[derive(Default)]
+struct Scopes {
+    known: BTreeMap<u64, Scope>,
+    /// What was asked of those that are looked at for the first time.
+    expected: BTreeMap<u64, Vec<Request>>,
+}
+
+impl Scopes {
+    fn take(&mut self, request: Request) {
+        let id = match &request {
+            Request::Expect(id)
+            | Request::Schedule(id)
+            | Request::Look(id, ..)
+            | Request::Finish(id, _) => *id,
+            Request::Watch(scope) => scope.id,
+        };
+        match request {
+            Request::Expect(id) => {
+                self.expected.insert(id, Vec::new());
+            }
+            Request::Watch(mut scope) => {
+                // Operations may have run meanwhile.
+                scope.plan();
+                self.known.insert(id, *scope);
+                for request in self.expected.remove(&id).unwrap_or_default() {
+                    self.take(request);
+                }
+            }
+            request => match self.expected.get_mut(&id) {
+                Some(waiting) => waiting.push(request),
+                None => self.ask(id, request),
+            },
         }
-        Request::Schedule(id) => {
-            if let Some(scope) = scopes.get_mut(&id) {
-                scope.operations_run();
+    }
+
+    fn ask(&mut self, id: u64, request: Request) {
+        match request {
+            Request::Expect(_) | Request::Watch(_) => {}
+            Request::Schedule(_) => {
+                if let Some(scope) = self.known.get_mut(&id) {
+                    scope.operations_run();
+                }
             }
-        }
-        Request::Look(id, reach, reply) => {
-            let mut scope = scopes.get_mut(&id);
-            if let Some(scope) = &mut scope {
-                scope.look(reach);
+            Request::Look(_, reach, reply) => {
+                let mut scope = self.known.get_mut(&id);
+                if let Some(scope) = &mut scope {
+                    scope.look(reach);
+                }
+                let _ = reply.send(());
+                if let Some(scope) = scope {
+                    scope.save();
+                }
             }
-            let _ = reply.send(());
-            if let Some(scope) = scope {
-                scope.save();
+            Request::Finish(_, reply) => {
+                if let Some(mut scope) = self.known.remove(&id) {
+                    scope.look(Reach::Everywhere);
+                    scope.save();
+                }
+                let _ = reply.send(());
             }
-        }
-        Request::Finish(id, reply) => {
-            if let Some(mut scope) = scopes.remove(&id) {
-                scope.look(Reach::Everywhere);
-                scope.save();
-            }
-            let _ = reply.send(());
         }
     }
 }
@@ -230,6 +292,14 @@ impl Scope {
                 watched.resume(snapshot);
             }
             self.watched.push(watched);
+        }
+    }
+
+    /// It is not looked at any more, which its owner is told.
+    fn give_up(&mut self) {
+        self.watched.clear();
+        if let Some(shared) = self.shared.upgrade() {
+            shared.tell_dead();
         }
     }
 

@@ -2,10 +2,11 @@
 //! following a link.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use ahma_sandbox::read_beneath;
+use rustix::fs::{AtFlags, FileType};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -98,57 +99,9 @@ pub(super) fn identity(root: impl AsFd, path: &Path) -> io::Result<Identity> {
     })
 }
 
-/// Opens a directory, to hold on to it.
-pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
-}
-
-/// Opens something below a directory: no link is followed on the way, no other file system entered, nothing waited for.
-pub(super) fn open_below(root: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    open_resolved(root, path, flags)
-}
-
-#[cfg(target_os = "linux")]
-fn open_resolved(root: impl AsFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-    Ok(openat2(root, path, flags, Mode::empty(), resolve)?)
-}
-
-/// Elsewhere step by step.
-#[cfg(not(target_os = "linux"))]
-fn open_resolved(root: impl AsFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    use rustix::fs::openat;
-    let mut at = openat(root, ".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
-    for part in path.components() {
-        match part {
-            std::path::Component::CurDir => {}
-            std::path::Component::Normal(name) => {
-                at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-            }
-            _ => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
-        }
-    }
-    Ok(at)
-}
-
 /// What a file holds: its bytes, up to [`MAX_FILE_BYTES`].
 pub(super) fn read(root: impl AsFd, path: &Path) -> io::Result<Vec<u8>> {
-    use std::io::Read as _;
-    let file = std::fs::File::from(open_below(root, path)?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_beneath(root, path, MAX_FILE_BYTES)
 }
 
 /// What stands for a content.

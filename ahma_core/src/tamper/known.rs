@@ -7,10 +7,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use ahma_sandbox::open_beneath;
 use serde::{Deserialize, Serialize};
 
 use super::git_config::{Judged, judge};
-use super::identity::{Form, Identity, MAX_FILE_BYTES, Moment, hash, identity, open_below, read};
+use super::identity::{Form, Identity, MAX_FILE_BYTES, Moment, hash, identity, read};
 use super::listing::{Candidate, Sort};
 use super::names::Kind;
 
@@ -219,7 +220,7 @@ fn examine(root: &OwnedFd, path: &Path, kind: Kind, sort: Sort) -> Option<Entry>
 }
 
 fn link(root: &OwnedFd, path: &Path) -> io::Result<String> {
-    let directory = open_below(root, path.parent().unwrap_or(Path::new("")))?;
+    let directory = open_beneath(root, path.parent().unwrap_or(Path::new("")))?;
     let name = path.file_name().unwrap_or_default();
     let target = rustix::fs::readlinkat(directory, name, Vec::new())?;
     Ok(String::from_utf8_lossy(target.as_bytes()).into_owned())
@@ -248,7 +249,7 @@ fn inside(scope: &Path, directory: &Path, path: &str) -> Option<PathBuf> {
 
 /// The files of a directory of hooks.
 fn hooks(root: &OwnedFd, path: &Path) -> Vec<Candidate> {
-    let Ok(open) = open_below(root, path) else {
+    let Ok(open) = open_beneath(root, path) else {
         return Vec::new();
     };
     let Ok(listing) = rustix::fs::Dir::read_from(&open) else {

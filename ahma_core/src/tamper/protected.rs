@@ -5,10 +5,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
+use ahma_sandbox::{open_beneath, open_directory};
 use rustix::fs::{Dir, FileType};
 
 use super::git_config::{judge, settings};
-use super::identity::{open_below, open_root, read};
+use super::identity::read;
 
 /// Paths of a project that programs outside start programs from, or take settings from that do: Git hooks, editors,
 /// agents, our own tools. What a project also needs changed by commands, such as settings of build tools, is only watched.
@@ -59,7 +60,7 @@ const MAX_DIRECTORIES: usize = 1000;
 pub(crate) fn usually_protected(scope: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = USUAL.iter().map(|name| scope.join(name)).collect();
     // A command may have put anything there, so nothing is read but below the scope.
-    let Ok(root) = open_root(scope) else {
+    let Ok(root) = open_directory(scope) else {
         return paths;
     };
     if scope.join(".git").is_file() {
@@ -111,7 +112,7 @@ fn hooks_of_modules(root: &OwnedFd) -> Vec<PathBuf> {
 
 /// The directories in a directory.
 fn directories(root: &OwnedFd, path: &Path) -> Vec<std::ffi::OsString> {
-    let open = open_below(root, path).ok();
+    let open = open_beneath(root, path).ok();
     let listing = open.and_then(|open| Dir::read_from(open).ok());
     let entries = listing.into_iter().flatten().flatten();
     let directories = entries.filter(|entry| {

@@ -68,6 +68,7 @@ pub(super) struct Shared {
     protected: Mutex<Option<Vec<ProtectedPath>>>,
     needs_renewal: AtomicBool,
     renewal_wanted: Notify,
+    is_dead_told: AtomicBool,
     /// What only a host that starts from now on protects.
     in_place: Mutex<Arc<[PathBuf]>>,
     pending: Mutex<Vec<String>>,
@@ -97,6 +98,7 @@ impl ScopeGuard {
                 protected: Mutex::default(),
                 needs_renewal: AtomicBool::new(false),
                 renewal_wanted: Notify::new(),
+                is_dead_told: AtomicBool::new(false),
                 in_place: Mutex::new(Arc::default()),
                 pending: Mutex::default(),
                 owner,
@@ -171,19 +173,18 @@ impl ScopeGuard {
         // Before the first look at everything has been made, the guard may be busy with it.
         let is_first = self.shared.cost.load(Ordering::Relaxed) == 0;
         let patience = if is_first { FIRST_PATIENCE } else { PATIENCE };
-        if self
-            .requests
-            .send(Request::Look(self.id, reach, reply))
-            .is_ok()
-        {
-            let _ = timeout(patience, answer).await;
+        match self.requests.send(Request::Look(self.id, reach, reply)) {
+            Ok(()) => drop(timeout(patience, answer).await),
+            Err(_) => self.shared.tell_dead(),
         }
     }
 
     /// Wakes the guard, unless it knows.
     fn schedule(&self) {
         if !self.shared.is_scheduled.swap(true, Ordering::Relaxed) {
-            let _ = self.requests.send(Request::Schedule(self.id));
+            if self.requests.send(Request::Schedule(self.id)).is_err() {
+                self.shared.tell_dead();
+            }
         }
     }
 }
@@ -231,6 +232,17 @@ impl Shared {
             if pending.len() < MAX_PENDING {
                 pending.push(warning);
             }
+        }
+    }
+
+    /// Nobody looks any more, which must not go unnoticed.
+    pub(super) fn tell_dead(&self) {
+        if !self.is_dead_told.swap(true, Ordering::Relaxed) {
+            self.tell(vec![
+                "what commands leave behind for programs outside is not looked at any more, because of a mistake in the \
+                 server; look at it yourself, and restart the server"
+                    .to_owned(),
+            ]);
         }
     }
 
@@ -292,4 +304,25 @@ fn look_at(path: &Path) -> Option<Identity> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Each holds plain values, which are right after any panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves: S54.
+    #[tokio::test]
+    async fn a_guard_that_has_died_is_told_of_once() {
+        let (requests, received) = std::sync::mpsc::channel();
+        drop(received);
+        let owner = Arc::new(OwnerWarnings::new(Path::new("/scope"), None, None));
+        let guard = ScopeGuard::new(requests, Some(Arc::clone(&owner)));
+        for _ in 0..2 {
+            let running = guard.begin().await;
+            guard.end(running).await;
+        }
+        let told = owner.recent();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("not looked at any more"), "{told:?}");
+    }
 }

@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::identity::{Form, Identity, Moment, identity, open_below};
+use ahma_sandbox::open_beneath;
+
+use super::identity::{Form, Identity, Moment, identity};
 use super::listing::{Candidate, Here, Names, Role, child_of};
 
 /// What is looked at of one scope at most.
@@ -184,7 +186,7 @@ impl Tree {
     }
 
     fn list(&mut self, index: usize, path: &Path, swept: &mut Swept) -> io::Result<()> {
-        let open = open_below(&self.root, path)?;
+        let open = open_beneath(&self.root, path)?;
         let before: Identity = identity(&open, Path::new(""))?;
         if before.form != Form::Directory {
             return Err(io::Error::from(io::ErrorKind::NotFound));

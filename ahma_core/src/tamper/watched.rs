@@ -5,7 +5,9 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use super::identity::{Identity, Moment, identity, open_root};
+use ahma_sandbox::open_directory;
+
+use super::identity::{Identity, Moment, identity};
 use super::intervals::Intervals;
 use super::known::{Change, Known, MAX_FILES};
 use super::names::Kind;
@@ -40,7 +42,7 @@ impl Watched {
         also: Also,
         bounds: Bounds,
     ) -> io::Result<Self> {
-        let root = open_root(path)?;
+        let root = open_directory(path)?;
         Ok(Watched {
             path: path.to_owned(),
             shown_as: shown_as.to_owned(),
@@ -140,7 +142,7 @@ impl Watched {
 
     /// When another directory has taken its place, that one is the scope.
     fn follow_the_path(&mut self) {
-        let Ok(root) = open_root(&self.path) else {
+        let Ok(root) = open_directory(&self.path) else {
             return;
         };
         let Ok(now) = identity(root.as_fd(), Path::new("")) else {

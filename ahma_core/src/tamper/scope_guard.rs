@@ -181,10 +181,9 @@ impl ScopeGuard {
 
     /// Wakes the guard, unless it knows.
     fn schedule(&self) {
-        if !self.shared.is_scheduled.swap(true, Ordering::Relaxed) {
-            if self.requests.send(Request::Schedule(self.id)).is_err() {
-                self.shared.tell_dead();
-            }
+        let is_known = self.shared.is_scheduled.swap(true, Ordering::Relaxed);
+        if !is_known && self.requests.send(Request::Schedule(self.id)).is_err() {
+            self.shared.tell_dead();
         }
     }
 }

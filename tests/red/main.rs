@@ -12,6 +12,7 @@
 mod before_a_call;
 mod flood;
 mod freezing;
+mod full_disk;
 mod heavy;
 mod keys;
 mod loopback;
@@ -20,4 +21,6 @@ mod ordinary_user;
 mod planted;
 mod planted_deep;
 mod planted_in_nested;
+mod races;
+mod smuggling;
 mod socket;

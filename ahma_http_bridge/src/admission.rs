@@ -51,9 +51,7 @@ pub(crate) struct Admission {
     token: Option<Token>,
     /// Of each workspace; each opens nothing else.
     workspaces: HashMap<String, Option<Token>>,
-    /// Of those who show the token.
-    known: Option<Rate>,
-    /// Of others: what they do must not keep those out who may.
+    /// Of those without the token: what they do must not keep those out who may.
     unknown: Option<Rate>,
     /// Of those who ask whether the server is well.
     health: Rate,
@@ -66,7 +64,6 @@ impl Admission {
         limits: &Limits,
         hint: &'static str,
     ) -> Self {
-        let limited = || limits.rate.map(|rate| Rate::new(rate, hint));
         let show_token = "with the token there is no limit";
         Admission {
             token,
@@ -74,8 +71,7 @@ impl Admission {
                 .iter()
                 .map(|it| (it.name.clone(), it.token.clone()))
                 .collect(),
-            known: limited(),
-            unknown: limited(),
+            unknown: limits.rate.map(|rate| Rate::new(rate, hint)),
             health: Rate::new(limits.health_rate, show_token),
         }
     }
@@ -97,10 +93,6 @@ impl Admission {
             "this server requires its token: send it as the header `Authorization: Bearer …`, or append `?key=…` to the \
              URL; the server prints the URL with its key when it starts, and its state file names the file that holds it",
         ))
-    }
-
-    pub(crate) fn count_known(&self) -> Result<(), Problem> {
-        self.known.as_ref().map_or(Ok(()), Rate::count)
     }
 
     pub(crate) fn count_unknown(&self) -> Result<(), Problem> {
@@ -239,6 +231,5 @@ mod tests {
         assert_eq!(stranger(), StatusCode::UNAUTHORIZED);
         assert_eq!(stranger(), StatusCode::UNAUTHORIZED);
         assert_eq!(stranger(), StatusCode::TOO_MANY_REQUESTS);
-        assert!(admission.count_known().is_ok());
     }
 }

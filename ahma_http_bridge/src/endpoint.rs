@@ -8,10 +8,15 @@ use std::time::Duration;
 use ahma_transport::{CatchPanic, SessionHandle};
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Rate;
+use crate::bytes_in_work::BytesInWork;
 use crate::config::{Limits, WorkspaceRoute};
 use crate::handshake;
+use crate::long_messages::LongMessages;
+use crate::problem::Problem;
 use crate::request_id::name_of;
 use crate::sdk::{self, Protocol};
 use crate::sessions::Sessions;
@@ -34,6 +39,20 @@ pub(crate) struct Endpoint {
     pub(crate) sessions: Arc<Sessions>,
     /// Its name, when it is a workspace.
     pub(crate) workspace: Option<String>,
+    /// Of requests that are in progress.
+    pub(crate) bytes: BytesInWork,
+    pub(crate) long_messages: LongMessages,
+    /// Of connections that showed its token.
+    pub(crate) connections: Arc<Semaphore>,
+    /// Of callers without a session.
+    rate: Option<Rate>,
+}
+
+impl Endpoint {
+    /// Counts a request that belongs to no session.
+    pub(crate) fn count_sessionless(&self) -> Result<(), Problem> {
+        self.rate.as_ref().map_or(Ok(()), Rate::count)
+    }
 }
 
 /// All of them.
@@ -57,6 +76,10 @@ impl Endpoints {
         let handler =
             Arc::new(move |request: HandlerRequest<'_>| CatchPanic::new(handler(request), name_of));
         let all = Arc::<AtomicUsize>::default();
+        let long_messages = LongMessages::new();
+        // Each has its part, so that the token of one keeps nobody out who has that of another.
+        let connections =
+            limits.connections.saturating_sub(limits.strangers) / (workspaces.len() + 1);
         let endpoint = |workspace: Option<String>| {
             let mut sdk = StreamableHttpServerConfig::default()
                 .with_sse_keep_alive(Some(SIGN_OF_LIFE))
@@ -91,6 +114,10 @@ impl Endpoints {
                 protocol: sdk::protocol(service),
                 sessions,
                 workspace,
+                bytes: BytesInWork::new(limits.all_bytes / 4),
+                long_messages: long_messages.of_another(),
+                connections: Arc::new(Semaphore::new(connections.max(1))),
+                rate: limits.rate.map(|rate| Rate::new(rate, rate_hint)),
             }
         };
         let named = workspaces.iter();
@@ -110,6 +137,14 @@ impl Endpoints {
     /// The one of a workspace.
     pub(crate) fn workspace(&self, name: &str) -> Option<&Endpoint> {
         self.workspaces.get(name)
+    }
+
+    /// The one that a path belongs to.
+    pub(crate) fn at(&self, path: &str) -> &Endpoint {
+        let name = path.strip_prefix("/mcp/w/");
+        let name = name.map(|it| it.strip_suffix('/').unwrap_or(it));
+        let workspace = name.and_then(|name| self.workspaces.get(name));
+        workspace.unwrap_or(&self.plain)
     }
 
     /// Sessions that are open at the plain endpoint, or in a workspace.

@@ -14,8 +14,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _, ProtocolVersion,
-    RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetExtensions as _,
+    InitializeRequestParams, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 
 use crate::negotiation::{EVENTS, Form, JSON};
@@ -24,6 +24,8 @@ use crate::sessions::{ServeSession, SessionFault, Sessions};
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 pub(crate) const VERSION: &str = "mcp-protocol-version";
+/// Bytes of what a client calls itself.
+const MAX_CLIENT_LEN: usize = 200;
 const METHOD: &str = "mcp-method";
 
 /// Serves each session with a handler of its own.
@@ -79,7 +81,8 @@ pub(crate) async fn begin(
     hint: &str,
 ) -> Result<Response, Problem> {
     if let ClientJsonRpcMessage::Request(request) = &mut message {
-        if let ClientRequest::InitializeRequest(initialize) = &request.request {
+        if let ClientRequest::InitializeRequest(initialize) = &mut request.request {
+            lighten(&mut initialize.params);
             let asked = initialize.params.protocol_version.as_str();
             agree(&parts.headers, asked, &request.id)?;
         }
@@ -105,6 +108,20 @@ pub(crate) async fn begin(
         headers.insert(SESSION_ID, id);
     }
     Ok(response)
+}
+
+/// Takes out what nobody here reads: it would be kept as long as the session.
+fn lighten(params: &mut InitializeRequestParams) {
+    params.meta = None;
+    params.capabilities.experimental = None;
+    params.capabilities.extensions = None;
+    let client = &mut params.client_info;
+    (client.title, client.description) = (None, None);
+    (client.icons, client.website_url) = (None, None);
+    for text in [&mut client.name, &mut client.version] {
+        text.truncate(text.floor_char_boundary(MAX_CLIENT_LEN));
+        text.shrink_to_fit();
+    }
 }
 
 /// What headers say has to be what the message says: others may go by the headers alone.

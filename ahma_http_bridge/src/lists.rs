@@ -45,7 +45,7 @@ async fn list(
     listed: impl FnOnce(&BridgeState) -> Value,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let allowed = only_get(&parts).and_then(|()| state.admission.count_known());
+    let allowed = only_get(&parts).and_then(|()| state.endpoints.plain().count_sessionless());
     match allowed {
         Ok(()) => document(&listed(&state)),
         Err(problem) => {

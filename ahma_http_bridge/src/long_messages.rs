@@ -35,9 +35,10 @@ pub(crate) enum Looked {
     Other,
 }
 
-/// Takes long messages in.
-#[derive(Clone)]
+/// Takes the long messages of an endpoint in. Of each endpoint one waits for the turn of all, so that they take turns.
 pub(crate) struct LongMessages {
+    own_turn: Arc<Semaphore>,
+    own_beside: Arc<Semaphore>,
     turn: Arc<Semaphore>,
     /// Those that are parsed beside: threads that compute take time from whoever serves.
     beside: Arc<Semaphore>,
@@ -46,8 +47,19 @@ pub(crate) struct LongMessages {
 impl LongMessages {
     pub(crate) fn new() -> Self {
         LongMessages {
+            own_turn: Arc::new(Semaphore::new(1)),
+            own_beside: Arc::new(Semaphore::new(1)),
             turn: Arc::new(Semaphore::new(1)),
             beside: Arc::new(Semaphore::new(2)),
+        }
+    }
+
+    /// Those of another endpoint of the same server.
+    pub(crate) fn of_another(&self) -> Self {
+        LongMessages {
+            turn: Arc::clone(&self.turn),
+            beside: Arc::clone(&self.beside),
+            ..LongMessages::new()
         }
     }
 
@@ -60,7 +72,8 @@ impl LongMessages {
             return judge(content);
         }
         let content = content.clone();
-        let turn = Arc::clone(&self.beside).acquire_owned().await;
+        let own = Arc::clone(&self.own_beside).acquire_owned().await;
+        let turn = (own, Arc::clone(&self.beside).acquire_owned().await);
         let looked = spawn_blocking(move || {
             let _turn = turn;
             judge(&content)
@@ -76,7 +89,8 @@ impl LongMessages {
         if content.len() <= LONG {
             return parsing.await;
         }
-        let turn = Arc::clone(&self.turn).acquire_owned().await;
+        let own = Arc::clone(&self.own_turn).acquire_owned().await;
+        let turn = (own, Arc::clone(&self.turn).acquire_owned().await);
         let mut parsing = std::pin::pin!(parsing);
         let begun = Instant::now();
         let parsed = poll!(parsing.as_mut());

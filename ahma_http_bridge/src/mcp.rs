@@ -7,15 +7,15 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::time::timeout;
 
 use crate::admission::Rate;
-use crate::bytes_in_work;
+use crate::bytes_in_work::{Counted, InWork, SMALL};
 use crate::drain::drain;
 use crate::endpoint::Endpoint;
 use crate::handshake::{self, SESSION_ID};
@@ -85,7 +85,7 @@ async fn serve(
 ) -> Result<Response, Problem> {
     let named = session_id(&parts.headers)?;
     let session = named.as_deref().and_then(|id| endpoint.sessions.find(id));
-    count(state, session.as_deref())?;
+    count(endpoint, session.as_deref())?;
     if let (Some(id), None) = (&named, &session)
         && endpoint.sessions.is_banned(id)
     {
@@ -128,9 +128,9 @@ fn session_id(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-fn count(state: &BridgeState, session: Option<&Session>) -> Result<(), Problem> {
+fn count(endpoint: &Endpoint, session: Option<&Session>) -> Result<(), Problem> {
     let Some(session) = session else {
-        return state.admission.count_known();
+        return endpoint.count_sessionless();
     };
     session.touch();
     session.rate.as_ref().map_or(Ok(()), Rate::count)
@@ -165,16 +165,17 @@ async fn post(
             "subscriptions/listen answers with events; accept text/event-stream",
         ));
     }
-    let most = state.limits.body;
-    let length = announced(&parts.headers).unwrap_or(most).min(most);
-    let of_session = session.map(|session| &session.bytes);
-    let in_work = bytes_in_work::count(length, of_session, &state.bytes)?;
-    let content = read(state, &parts, body).await?;
+    let counted = Counted {
+        session: session.map(|session| &session.bytes),
+        endpoint: &endpoint.bytes,
+        all: &state.bytes,
+    };
+    let (content, in_work) = read(state, &parts, body, counted).await?;
     if session.is_some_and(|session| session.in_work() >= state.limits.requests) {
         let why = "too many requests of this session are in progress; wait for some of them to be answered";
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, why).retry_after(1));
     }
-    let looked = state.long_messages.look(&content).await?;
+    let looked = endpoint.long_messages.look(&content).await?;
     if let Some(trace) = &state.trace {
         trace.show(Direction::FromClient, &content);
     }
@@ -213,15 +214,15 @@ async fn post(
     }
     let request = Request::from_parts(parts, Full::new(content.clone()));
     let calling = sdk::call(&endpoint.protocol, request, &content);
-    let response = state.long_messages.take_in(&content, calling).await?;
+    let response = endpoint.long_messages.take_in(&content, calling).await?;
     let response = match form {
-        Form::Events => in_work.until_the_end_of(response),
+        Form::Events => response,
         Form::Json => match negotiation::as_one_document(response).await {
             Some(response) => response,
             None => return Err(unanswered(&content)),
         },
     };
-    Ok(traced(state, response))
+    Ok(traced(state, in_work.until_the_end_of(response)))
 }
 
 async fn stream(
@@ -251,8 +252,14 @@ async fn end(endpoint: &Endpoint, parts: Parts) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// Reads the content of a request, as far as it may go and as long as it may take.
-async fn read(state: &BridgeState, parts: &Parts, body: &mut Body) -> Result<Bytes, Problem> {
+/// Reads the content of a request, as far as it may go and as long as it may take. One whose length is not said is counted
+/// when it turns out not to be small.
+async fn read(
+    state: &BridgeState,
+    parts: &Parts,
+    body: &mut Body,
+    counted: Counted<'_>,
+) -> Result<(Bytes, InWork), Problem> {
     let most = state.limits.body;
     let too_large = || {
         let why = format!(
@@ -261,26 +268,39 @@ async fn read(state: &BridgeState, parts: &Parts, body: &mut Body) -> Result<Byt
         );
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
     };
-    if announced(&parts.headers).is_some_and(|length| length > most) {
+    let announced = announced(&parts.headers);
+    if announced.is_some_and(|length| length > most) {
         return Err(too_large());
     }
-    let reading = Limited::new(body, most).collect();
-    match timeout(state.limits.body_timeout, reading).await {
-        Ok(Ok(content)) => {
-            let content = content.to_bytes();
-            let bom = content.len() - without_bom(&content).len();
-            Ok(content.slice(bom..))
+    let mut in_work = counted.count(announced.unwrap_or(0))?;
+    let reading = async {
+        let mut content = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                let why = format!("the request could not be read: {error}");
+                Problem::new(StatusCode::BAD_REQUEST, why)
+            })?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if content.len() + data.len() > most {
+                return Err(too_large());
+            }
+            content.extend_from_slice(&data);
+            if announced.is_none() && in_work.is_nothing() && content.len() > SMALL {
+                in_work = counted.count(most)?;
+            }
         }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(error)) => Err(Problem::new(
-            StatusCode::BAD_REQUEST,
-            format!("the request could not be read: {error}"),
-        )),
-        Err(_) => Err(Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "the request took too long to arrive",
-        )),
-    }
+        in_work.shrink_to(content.len());
+        Ok(content.freeze())
+    };
+    let content = timeout(state.limits.body_timeout, reading).await;
+    let content = content.unwrap_or_else(|_| {
+        let why = "the request took too long to arrive";
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, why))
+    })?;
+    let bom = content.len() - without_bom(&content).len();
+    Ok((content.slice(bom..), in_work))
 }
 
 /// How long the content is, if that is said.

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use sse_stream::SseStream;
 
 pub(crate) const JSON: &str = "application/json";
@@ -127,10 +128,17 @@ pub(crate) async fn as_one_document(response: Response) -> Option<Response> {
     None
 }
 
+/// What tells an answer from other messages; what is in it is passed over.
+#[derive(Deserialize)]
+struct Kind {
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
 /// Whether a message of the server is the answer to a request.
 fn is_answer(data: &str) -> bool {
-    let message: Result<serde_json::Map<String, Value>, _> = serde_json::from_str(data);
-    message.is_ok_and(|it| it.contains_key("result") || it.contains_key("error"))
+    let message = serde_json::from_str::<Kind>(data);
+    message.is_ok_and(|it| it.result.is_some() || it.error.is_some())
 }
 
 #[cfg(test)]

@@ -91,7 +91,8 @@ async fn admit(State(state): State<BridgeState>, request: Request, next: Next) -
     match state.admission.admit(&mut parts) {
         Ok(()) => {
             if let Some(connection) = parts.extensions.get::<Connection>() {
-                connection.becomes_known();
+                let endpoint = state.endpoints.at(parts.uri.path());
+                connection.becomes_known(&endpoint.connections);
             }
             next.run(Request::from_parts(parts, body)).await
         }

@@ -23,6 +23,7 @@ use crate::bind::Bound;
 use crate::config::{BridgeConfig, Limits};
 use crate::endpoint::{Endpoints, HandlerRequest};
 use crate::listener::{BoundListener, Listener, Stream, refuse};
+use crate::log_throttle::LogThrottle;
 use crate::router::router;
 use crate::sessions;
 use crate::socket_file::SocketFile;
@@ -89,6 +90,7 @@ impl HttpServer {
             closing: closing.clone(),
             free: Arc::new(Semaphore::new(limits.connections)),
             strangers: Arc::new(Strangers::new(limits.strangers)),
+            refusals: LogThrottle::default(),
             limits,
         });
         let mut tasks = Vec::new();
@@ -172,6 +174,7 @@ struct Accepting {
     closing: CancellationToken,
     free: Arc<Semaphore>,
     strangers: Arc<Strangers>,
+    refusals: LogThrottle,
     limits: Limits,
 }
 
@@ -192,7 +195,9 @@ impl Accepting {
 
     fn take(&self, stream: Stream) {
         let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
-            tracing::warn!("too many connections are open");
+            if let Some(more) = self.refusals.next() {
+                tracing::warn!(more, "too many connections are open");
+            }
             refuse(&stream, TOO_MANY_CONNECTIONS);
             return;
         };

@@ -46,15 +46,14 @@ pub(crate) fn listen(path: &Path) -> Result<(UnixListener, SocketFile), SocketEr
     let mut making = DirBuilder::new();
     making.recursive(true).mode(0o700).create(directory)?;
     let directory = directory.canonicalize()?;
+    // Whoever owns the machine, under whatever number that is seen in a user namespace.
+    let machine = fs::metadata("/")?.uid();
     for (depth, directory) in directory.ancestors().enumerate() {
         let about = fs::metadata(directory)?;
-        let is_closed = about.mode() & WRITABLE_BY_OTHERS == 0;
-        let is_safe = match depth {
-            0 => is_closed && [0, geteuid().as_raw()].contains(&about.uid()),
-            // Above it, as in /tmp, others may make what they like as long as they cannot rename what is ours.
-            _ => is_closed || about.mode() & ONLY_OWNERS_RENAME != 0,
-        };
-        if !is_safe {
+        // Above it, as in /tmp, others may make what they like as long as they cannot rename what is ours.
+        let is_closed = about.mode() & WRITABLE_BY_OTHERS == 0
+            || depth > 0 && about.mode() & ONLY_OWNERS_RENAME != 0;
+        if !is_closed || ![machine, geteuid().as_raw()].contains(&about.uid()) {
             return Err(SocketError::Directory(directory.to_owned()));
         }
     }

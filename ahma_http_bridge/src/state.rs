@@ -13,7 +13,6 @@ use crate::bytes_in_work::BytesInWork;
 use crate::config::{Backend, BridgeConfig, Hints, Limits};
 use crate::endpoint::Endpoints;
 use crate::log_throttle::LogThrottle;
-use crate::long_messages::LongMessages;
 use crate::origin::OriginGuard;
 
 /// A handle on the shared state.
@@ -26,7 +25,6 @@ pub(crate) struct Shared {
     pub(crate) admission: Admission,
     /// Of requests that are in progress.
     pub(crate) bytes: BytesInWork,
-    pub(crate) long_messages: LongMessages,
     pub(crate) limits: Limits,
     pub(crate) hints: Hints,
     pub(crate) trace: Option<MessageTrace>,
@@ -64,7 +62,6 @@ impl BridgeState {
                 hints.raise_rate,
             ),
             bytes: BytesInWork::new(config.limits.all_bytes),
-            long_messages: LongMessages::new(),
             limits: config.limits,
             trace: config.trace,
             backend: config.backend,

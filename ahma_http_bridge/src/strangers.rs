@@ -4,8 +4,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// The strangers that are connected, the oldest first.
@@ -20,6 +21,8 @@ pub(crate) struct Connection(Arc<State>);
 
 struct State {
     is_known: AtomicBool,
+    /// The place it takes among those who have the same token.
+    place: OnceLock<OwnedSemaphorePermit>,
     /// It has to give way.
     gone: CancellationToken,
 }
@@ -36,6 +39,7 @@ impl Strangers {
     pub(crate) fn come(&self) -> Connection {
         let connection = Connection(Arc::new(State {
             is_known: AtomicBool::new(false),
+            place: OnceLock::new(),
             gone: CancellationToken::new(),
         }));
         let mut connected = self.lock();
@@ -68,9 +72,15 @@ impl Strangers {
 }
 
 impl Connection {
-    /// The token was shown on it.
-    pub(crate) fn becomes_known(&self) {
-        self.0.is_known.store(true, Ordering::Relaxed);
+    /// A token was shown on it, of which so many connections may be open. One too many is served like those of strangers:
+    /// for a short time, and the first to go.
+    pub(crate) fn becomes_known(&self, places: &Arc<Semaphore>) {
+        if !self.is_known()
+            && let Ok(place) = Arc::clone(places).try_acquire_owned()
+        {
+            let _ = self.0.place.set(place);
+            self.0.is_known.store(true, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -94,7 +104,12 @@ mod tests {
     fn the_oldest_stranger_gives_way_and_nobody_who_is_known() {
         let strangers = Strangers::new(2);
         let known = strangers.come();
-        known.becomes_known();
+        known.becomes_known(&Arc::new(Semaphore::new(1)));
+        let full = Arc::new(Semaphore::new(0));
+        let stranger = strangers.come();
+        stranger.becomes_known(&full);
+        assert!(!stranger.is_known(), "one too many");
+        strangers.go(&stranger);
         let all: Vec<Connection> = (0..3).map(|_| strangers.come()).collect();
         let gone = |it: &Connection| it.0.gone.is_cancelled();
         assert_eq!(

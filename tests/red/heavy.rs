@@ -98,3 +98,54 @@ fn names_of_megabytes_are_refused_and_not_repeated() {
         );
     }
 }
+
+/// Proves: H25.
+#[test]
+fn what_is_kept_after_a_request_is_small() {
+    let served = Served::with(&["--rate-limit", "0"]);
+    let client = served.connect();
+    let long = "x".repeat(LARGE);
+    let before = resident_kb(served.process.pid());
+    for _ in 0..20 {
+        let id = client.start("sleep 600");
+        let ended = client.call("cancel", &json!({ "operation_id": id, "reason": long }));
+        assert!(ended.text.contains("cancelled"), "{}", ended.text.len());
+        let unknown = client.call("status", &json!({ "operation_id": long }));
+        assert!(unknown.is_error && unknown.text.len() < 1000);
+    }
+    let many: Vec<String> = (0..2000).map(|it| format!("op_{it}")).collect();
+    let refused = client.call("await", &json!({ "operation_id": many }));
+    assert!(
+        refused.text.contains("at most 1000"),
+        "{}",
+        refused.text.len()
+    );
+    let some = client.call("await", &json!({ "operation_id": many[..500] }));
+    assert!(some.text.contains("480 others"), "{}", some.text);
+    let info = json!({ "k": vec![json!({ "k": 0 }); 15_000] });
+    let sessions: Vec<_> = (0..20)
+        .map(|_| {
+            let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": { "experimental": info },
+                "clientInfo": { "name": "t", "version": "1", "title": long }
+            } });
+            let mut new = client.clone();
+            new.session = None;
+            new.connected(&begin)
+        })
+        .collect();
+    let grown = resident_kb(served.process.pid()).saturating_sub(before);
+    assert!(
+        grown < 100_000,
+        "{grown} kB for {} sessions",
+        sessions.len()
+    );
+}
+
+/// Memory of a process, in kB.
+fn resident_kb(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    let mut words = line.unwrap().split_whitespace();
+    words.nth(1).unwrap().parse().unwrap()
+}

@@ -16,6 +16,7 @@ mod full_disk;
 mod heavy;
 mod keys;
 mod loopback;
+mod neighbours;
 mod oracle;
 mod ordinary_user;
 mod planted;

@@ -183,6 +183,18 @@ fn a_socket_that_others_or_commands_could_reach_is_refused() {
         "{code} {said}"
     );
 
+    let root = outside.path().to_str().unwrap();
+    let isolated = ["--session-isolation", "--scope-root", root];
+    let below_a_root = format!("{root}/run/s.sock");
+    let socket = ["--mode", "http", "--http-socket", &below_a_root];
+    let arguments = [&socket[..], &isolated[..]].concat();
+    let finished = project.run_with(&ahma_mcp(), &arguments, &variables);
+    assert!(
+        finished.code == 2 && finished.stderr.contains("commands could reach the socket"),
+        "{}",
+        finished.stderr
+    );
+
     let (directory, socket) = place();
     let open =
         |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();

@@ -87,7 +87,7 @@ pub(super) enum HttpSettingsError {
     TokenInReach(PathBuf),
     #[error(
         "commands could reach the socket {0}\n\
-         hint: choose a path outside the scope and the grants, such as one below your runtime directory"
+         hint: choose a path outside the scopes, the grants and --scope-root, such as one below your runtime directory"
     )]
     SocketInReach(PathBuf),
     #[error("the path {path} of --http-socket cannot be used: {reason}")]
@@ -107,6 +107,13 @@ impl HttpSettings {
         let workspaces = workspaces(&args.workspace, home)?;
         let declared = workspaces.iter().map(|(_, scope)| scope.clone());
         let readable: Vec<PathBuf> = readable.iter().cloned().chain(declared).collect();
+        let scope_roots = match args.session_isolation {
+            true => Some(scope_roots(&args.scope_root)?),
+            false => None,
+        };
+        // Sessions may have their scopes anywhere below these.
+        let roots = scope_roots.iter().flatten().cloned();
+        let in_reach_of_any: Vec<PathBuf> = readable.iter().cloned().chain(roots).collect();
         let origins = args.allow_origin.iter();
         let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
         let connections = (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2);
@@ -124,7 +131,7 @@ impl HttpSettings {
         Ok(HttpSettings {
             host: host(&args.http_host)?,
             port: args.http_port,
-            socket: socket(args.http_socket.as_deref(), &readable)?,
+            socket: socket(args.http_socket.as_deref(), &in_reach_of_any)?,
             token: token_of(file_of, scope)?,
             workspace_tokens: of_workspaces.collect::<Result<_, _>>()?,
             origins: origins
@@ -138,10 +145,7 @@ impl HttpSettings {
                 strangers: connections / 4,
                 ..Limits::default()
             },
-            scope_roots: match args.session_isolation {
-                true => Some(scope_roots(&args.scope_root)?),
-                false => None,
-            },
+            scope_roots,
             workspaces,
         })
     }

@@ -128,7 +128,8 @@ fn isolation(
         AuditSettings::Daily | AuditSettings::Off => None,
     };
     // Whichever this server uses: others of the user have theirs there too.
-    let secret = [user.state.clone(), user.cache.clone(), audit];
+    let socket = settings.http.as_ref().and_then(|http| http.socket.clone());
+    let secret = [user.state.clone(), user.cache.clone(), audit, socket];
     let secret = secret.into_iter().flatten();
     let home = environment.get(OsStr::new("HOME"));
     let scope = &settings.scope;

@@ -11,6 +11,9 @@ use super::{Completion, OperationId, OperationRecord, OperationState};
 use crate::light_watch::LightWatch;
 use crate::output::{Output, SpoolPlace};
 
+/// Bytes of the reason for an end.
+const MAX_REASON_LEN: usize = 1024;
+
 /// An operation to begin.
 #[derive(Debug, Clone)]
 pub struct NewOperation {
@@ -131,12 +134,15 @@ impl OperationHandle {
         self.stage.wait(|stage| stage.completion.clone()).await
     }
 
-    /// Asks for its end. The first reason counts.
+    /// Asks for its end. The first reason counts, as far as it is not too long: it is kept and repeated.
     pub fn cancel(&self, reason: impl Into<String>) {
+        let mut reason: String = reason.into();
+        reason.truncate(reason.floor_char_boundary(MAX_REASON_LEN));
+        reason.shrink_to_fit();
         self.stop.change(|stop| {
             let is_first = stop.is_none();
             if is_first {
-                *stop = Some(reason.into());
+                *stop = Some(reason);
             }
             is_first
         });

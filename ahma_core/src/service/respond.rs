@@ -34,7 +34,7 @@ pub(super) fn unknown_operation(id: &str) -> String {
 
 /// The refusal of a call about an operation that is not remembered.
 pub(super) fn no_operation(id: &str) -> CallError {
-    CallError::new(format!("there is no operation {id}"))
+    CallError::new(format!("there is no operation {}", cut(id)))
         .with_hint("`status` lists those that are remembered")
 }
 

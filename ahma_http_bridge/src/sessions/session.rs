@@ -30,7 +30,7 @@ const MAX_UNREAD: usize = 16;
 /// Answers that were sent, and can be fetched again by a client whose connection broke before they came.
 const MAX_DONE: usize = 4;
 /// Tokens of progress that were given another name.
-const MAX_RENAMED: usize = 2000;
+const MAX_RENAMED: usize = 200;
 
 pub(crate) struct Session {
     pub(crate) handle: SessionHandle,

@@ -17,6 +17,10 @@ use crate::service::respond;
 
 /// How long it waits at most.
 const MAX_SECONDS: u32 = 3600;
+/// Ids of one call.
+const MAX_IDS: usize = 1000;
+/// Ids that name nothing and are told one by one.
+const MAX_UNKNOWN: usize = 20;
 /// Outputs of several operations are shown until they are so long together.
 const MAX_ANSWER_LEN: usize = 192 * 1024;
 
@@ -83,6 +87,11 @@ impl AnswerTool for Await {
                 "timeout_seconds: at most {MAX_SECONDS}"
             )));
         }
+        if let Some(OneOrMany::Many(ids)) = &args.operation_id
+            && ids.len() > MAX_IDS
+        {
+            return Err(CallError::new(format!("operation_id: at most {MAX_IDS}")));
+        }
         let Request {
             context, caller, ..
         } = request;
@@ -118,7 +127,12 @@ impl AnswerTool for Await {
             return Ok(respond::with_records(result, &[operation.record()]));
         }
         let mut parts = parts(&operations, request);
-        parts.extend(unknown.iter().map(|id| respond::unknown_operation(id)));
+        let told = unknown.iter().take(MAX_UNKNOWN);
+        parts.extend(told.map(|id| respond::unknown_operation(id)));
+        if unknown.len() > MAX_UNKNOWN {
+            let more = unknown.len() - MAX_UNKNOWN;
+            parts.push(format!("nor for {more} others of these ids"));
+        }
         if parts.is_empty() {
             parts.push("there is no operation to wait for".to_owned());
         }

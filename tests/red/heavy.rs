@@ -122,7 +122,7 @@ fn what_is_kept_after_a_request_is_small() {
     );
     let some = client.call("await", &json!({ "operation_id": many[..500] }));
     assert!(some.text.contains("480 others"), "{}", some.text);
-    let info = json!({ "k": vec![json!({ "k": 0 }); 15_000] });
+    let info = json!({ "x": { "a": vec![json!({ "k": 0 }); 15_000] } });
     let sessions: Vec<_> = (0..20)
         .map(|_| {
             let begin = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

@@ -191,6 +191,12 @@ impl AuditContext {
                 words.push(cut(word).await);
             }
             left -= words.len();
+            let rest = &line.words[words.len()..];
+            if !rest.is_empty() {
+                let Hashed { bytes, sha256 } = hashed(rest.join("\0").as_bytes()).await;
+                let count = rest.len();
+                words.push(format!("… {count} more words ({bytes} bytes with a zero byte between, SHA-256 {sha256})"));
+            }
             argv.push(words);
             stdin.push(match line.input {
                 Some(input) => Some(hashed(input).await),

@@ -21,6 +21,7 @@ mod oracle;
 mod ordinary_user;
 mod planted;
 mod planted_deep;
+mod planted_hidden;
 mod planted_in_nested;
 mod races;
 mod smuggling;

@@ -15,7 +15,7 @@ use super::http_settings::{HttpSettings, HttpSettingsError};
 use super::log_settings::{AuditSettings, LogSettings};
 use super::tool_args::{absolute, tool_file_rules};
 use crate::operation::Retention;
-use crate::scope::{ScopeConfig, Siblings, real_as_far_as_it_exists, tool_places};
+use crate::scope::{ScopeConfig, Siblings, link_in_reach, real_as_far_as_it_exists, tool_places};
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone)]
@@ -67,6 +67,11 @@ pub(super) enum SettingsError {
     NothingKeptApart,
     #[error("tools are read from the workspace {0}, so its commands could create tools")]
     AmongTools(PathBuf),
+    #[error(
+        "{path} leads through the link {link}, which commands can write, so that they would decide what they are granted\n\
+         hint: name the real directory, or move the link out of what commands can write"
+    )]
+    LinkInReach { path: PathBuf, link: PathBuf },
     #[error("{0} needs HTTP\nhint: add --mode http or --mode dual")]
     NeedsHttp(&'static str),
 }
@@ -113,6 +118,10 @@ impl Settings {
         let roots = http.iter().flat_map(|http| http.scope_roots.clone());
         let roots: Vec<PathBuf> = roots.flatten().collect();
         let is_alone = workspaces.is_empty() && roots.is_empty();
+        if !sandbox_is_off {
+            let places: Vec<PathBuf> = writable.iter().chain(&roots).cloned().collect();
+            refuse_links_in_reach(args, environment, directory, &places)?;
+        }
         let max_operations = to_usize(args.max_operations);
         let shared = (max_operations / SHARE_OF_A_WORKSPACE).max(1);
         let mut scope = ScopeConfig::new(own);
@@ -218,6 +227,29 @@ fn keep_state_out_of_reach<'p>(
         }),
         None => Ok(()),
     }
+}
+
+/// A link that commands can write, in the place of a directory that the operator names, would let them choose another one.
+fn refuse_links_in_reach(
+    args: &Args,
+    environment: &BTreeMap<OsString, OsString>,
+    directory: &Path,
+    places: &[PathBuf],
+) -> Result<(), SettingsError> {
+    let workspaces = args.workspace.iter();
+    let workspaces = workspaces.filter_map(|it| Some(Path::new(it.split_once('=')?.1)));
+    let granted = args.sandbox_read.iter().chain(&args.sandbox_write);
+    let named = granted.chain(&args.scope_root).map(PathBuf::as_path);
+    let named = named
+        .chain(workspaces)
+        .chain(asked_scope(args, environment));
+    for path in named {
+        let path = directory.join(path);
+        if let Some(link) = link_in_reach(&path, places) {
+            return Err(SettingsError::LinkInReach { path, link });
+        }
+    }
+    Ok(())
 }
 
 /// A workspace in a place of tools would let its commands make tools.

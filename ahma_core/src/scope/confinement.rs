@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 
 use super::config::ScopeConfig;
+use super::open_error::OpenError;
 use super::protection::protected_paths;
 use super::{git_identity, toolchains};
 use crate::executor::Environment;
@@ -22,6 +23,8 @@ pub(super) struct Confinement {
     pub(super) shell: PathBuf,
     /// Removed with everything in it when this is dropped.
     pub(super) private: PrivateDir,
+    /// Paths whose names are not text, which no sandbox host can be told of.
+    pub(super) unprotectable: Vec<PathBuf>,
 }
 
 impl Confinement {
@@ -31,10 +34,12 @@ impl Confinement {
         tools: &ToolFiles,
         base: &Path,
         server: &BTreeMap<OsString, OsString>,
-    ) -> std::io::Result<Self> {
+    ) -> Result<Self, OpenError> {
         let private = PrivateDir::create(base)?;
         let mut policy = policy(config, private.path());
-        policy.protect = protected_paths(config, tools);
+        let protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
+        let (protect, unprotectable) = protect.into_iter().partition(|it| it.to_str().is_some());
+        policy.protect = protect;
         let mut writable = policy.write.clone();
         writable.push(policy.scope.clone());
         let toolchains = toolchains::find(server, &policy.home(), &writable);
@@ -52,6 +57,7 @@ impl Confinement {
             environment: Arc::new(variables.into_iter().collect()),
             shell: shell(),
             private,
+            unprotectable,
         })
     }
 }

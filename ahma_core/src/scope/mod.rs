@@ -35,4 +35,4 @@ pub use roots::RootRules;
 pub use scope::Scope;
 pub use shared::{SharedConfig, SharedResources};
 #[cfg(feature = "cli")]
-pub(crate) use trusted_path::{in_reach, real_as_far_as_it_exists};
+pub(crate) use trusted_path::{in_reach, link_in_reach, real_as_far_as_it_exists};

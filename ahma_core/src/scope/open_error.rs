@@ -17,6 +17,9 @@ pub enum OpenError {
     /// A layer of the sandbox that has to be there is missing.
     #[error("the sandbox is not as it is required to be: {0}")]
     Incomplete(String),
+    /// What is in the scope cannot be protected.
+    #[error("what starts programs in the scope cannot be protected: {0}")]
+    Unprotected(io::Error),
     /// The tool files cannot be read.
     #[error("{0}")]
     ToolFiles(String),
@@ -37,6 +40,9 @@ impl OpenError {
         match self {
             OpenError::Sandbox(error) => Some(error.hint()),
             OpenError::Incomplete(_) => Some(ALLOW_NAMESPACES.to_owned()),
+            OpenError::Unprotected(_) => {
+                Some("open that directory with chmod, and look at it".to_owned())
+            }
             OpenError::NoPrivatePlace => {
                 Some("set TMPDIR to a directory outside the scope".to_owned())
             }

@@ -56,6 +56,12 @@ pub(super) async fn prepare(
             state: shared.guard_state.clone(),
         };
         let guard = shared.guard.watch(watch, Some(Arc::clone(&owner)));
+        for path in &confinement.unprotectable {
+            let path = path.display();
+            guard.tell(format!(
+                "{path} cannot be protected, because its name is not text; it is only watched"
+            ));
+        }
         Ok::<_, OpenError>((confinement, owner, guard))
     });
     let (confinement, owner, guard) = confining.await.map_err(stopping)??;

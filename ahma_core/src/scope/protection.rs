@@ -1,5 +1,6 @@
 //! Which paths of a scope commands may not write.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config::ScopeConfig;
@@ -15,14 +16,14 @@ struct ProtectionRules<'r> {
 
 /// The protected paths of a scope: the usual ones and those the operator adds, without those the operator takes out;
 /// where its tools are read from; and what it holds of other scopes. May block.
-pub(super) fn protected_paths(config: &ScopeConfig, tools: &ToolFiles) -> Vec<PathBuf> {
+pub(super) fn protected_paths(config: &ScopeConfig, tools: &ToolFiles) -> io::Result<Vec<PathBuf>> {
     let scope = &config.directory;
     let rules = ProtectionRules {
         protect: &config.protect,
         unprotect: &config.unprotect,
     };
     let taken_out = rules.unprotected(scope);
-    let mut paths = usually_protected(scope);
+    let mut paths = usually_protected(scope)?;
     paths.extend(rules.protect.iter().map(|path| scope.join(path)));
     paths.retain(|path| !taken_out.contains(path));
     rules.add_tools(&mut paths, scope, tools);
@@ -35,7 +36,7 @@ pub(super) fn protected_paths(config: &ScopeConfig, tools: &ToolFiles) -> Vec<Pa
         }
         rules.add_tools(&mut paths, scope, &config.tool_files.files_of(other));
     }
-    paths
+    Ok(paths)
 }
 
 /// Where tools are read from in any of these scopes, and what the server keeps there. May block.

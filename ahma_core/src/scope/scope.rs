@@ -111,6 +111,7 @@ impl Scope {
             environment,
             shell,
             private,
+            unprotectable: _,
         } = prepared.confinement;
         let roots = [&policy.scope].into_iter().chain(&policy.read);
         let commands = Commands {

@@ -44,6 +44,37 @@ pub(super) fn resolve_outside(path: &Path, places: &[PathBuf]) -> Option<PathBuf
     fs::symlink_metadata(&real).is_ok().then_some(real)
 }
 
+/// The first link on the way to a path that lies below one of these places: whoever can write there decides where the
+/// path leads.
+#[cfg(feature = "cli")]
+pub(crate) fn link_in_reach(path: &Path, places: &[PathBuf]) -> Option<PathBuf> {
+    let mut real = PathBuf::from("/");
+    let mut rest: VecDeque<OsString> = names(path.strip_prefix("/").ok()?);
+    let mut links = 0;
+    while let Some(name) = rest.pop_front() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let step = real.join(&name);
+        let Ok(target) = fs::read_link(&step) else {
+            real = step;
+            continue;
+        };
+        links += 1;
+        if links > MAX_LINKS || places.iter().any(|place| real.starts_with(place)) {
+            return Some(step);
+        }
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        for name in names(&target).into_iter().rev() {
+            rest.push_front(name);
+        }
+    }
+    None
+}
+
 /// Whether commands can write to a path, or could put something in its place, or in the place of a link on the way to it.
 #[cfg(feature = "cli")]
 pub(crate) fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {

@@ -14,6 +14,10 @@ const MAX_SETTINGS: usize = 10_000;
 /// More settings than can be told about.
 const MAX_FOUND: usize = 100;
 const MORE: &str = "more settings";
+/// Bytes of a value that are told.
+const MAX_SHOWN: usize = 300;
+/// The kernel takes no longer ones.
+const MAX_PATH_LEN: usize = 4096;
 
 /// The settings of a configuration file, in order; not more than are of interest.
 pub(crate) fn settings(text: &str) -> Vec<Setting> {
@@ -47,7 +51,7 @@ impl Judged {
             let known = before.remotes.get(*name);
             known.is_some_and(|known| known != *url)
         });
-        let moved = moved.map(|(name, _)| format!("another remote.{}.url", without_secret(name)));
+        let moved = moved.map(|(name, _)| format!("another {}.url", without_secret(name)));
         settings.chain(moved)
     }
 }
@@ -160,11 +164,19 @@ pub(super) fn judge(text: &str) -> Judged {
     let mut judged = Judged::default();
     read(text, |setting| {
         if is_pointer(&setting) && judged.points_to.len() < MAX_FOUND {
-            judged.points_to.insert(setting.value.clone());
+            judged
+                .points_to
+                .insert(cut(&setting.value, MAX_PATH_LEN).to_owned());
         }
-        if is_remote(&setting) && judged.remotes.len() < MAX_FOUND {
-            let name = setting.subsection.clone().unwrap_or_default();
-            judged.remotes.insert(name, hash(setting.value.as_bytes()));
+        if is_remote(&setting) {
+            let name = setting.subsection.as_deref().unwrap_or_default();
+            let mut name = format!("{}.{name}", setting.section);
+            if judged.remotes.len() >= MAX_FOUND && !judged.remotes.contains_key(&name) {
+                name = MORE.to_owned();
+            }
+            // All places of one, in their order: Git fetches from the first and pushes to each.
+            let places = judged.remotes.entry(name).or_default();
+            *places = hash(format!("{places} {}", setting.value).as_bytes());
         }
         if is_harmless(&setting) {
             return;
@@ -222,12 +234,20 @@ fn said(setting: &Setting) -> String {
     let middle = setting
         .subsection
         .as_deref()
-        .map(|it| format!(".{}", without_secret(it)));
+        .map(|it| format!(".{}", cut(without_secret(it), MAX_SHOWN)));
     let middle = middle.unwrap_or_default();
     match SHOWN.contains(&section) || SHOWN_KEYS.contains(&(section, key)) {
-        true => format!("{section}{middle}.{key} = {}", setting.value),
+        true => format!(
+            "{section}{middle}.{key} = {}",
+            cut(&setting.value, MAX_SHOWN)
+        ),
         false => format!("{section}{middle}.{key}"),
     }
+}
+
+/// The beginning of a text.
+fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// A name may be a URL, and that may hold a password.
@@ -245,14 +265,56 @@ fn is_pointer(setting: &Setting) -> bool {
 }
 
 fn is_remote(setting: &Setting) -> bool {
-    (setting.section.as_str(), setting.key.as_str()) == ("remote", "url")
+    let name = (setting.section.as_str(), setting.key.as_str());
+    matches!(name, ("remote", "url" | "pushurl") | ("submodule", "url"))
+}
+
+/// Options that run nothing, whichever command of Git's they are for.
+const HARMLESS_OPTIONS: [&str; 24] = [
+    "--abbrev-commit",
+    "--all",
+    "--amend",
+    "--cached",
+    "--decorate",
+    "--graph",
+    "--name-only",
+    "--name-status",
+    "--no-edit",
+    "--no-verify",
+    "--oneline",
+    "--patch",
+    "--short",
+    "--staged",
+    "--stat",
+    "-a",
+    "-am",
+    "-b",
+    "-d",
+    "-m",
+    "-p",
+    "-s",
+    "-sb",
+    "-v",
+];
+
+/// Whether an alias is a command of Git's with options that run nothing: many others do, such as `-c` and `rebase -x`.
+fn is_harmless_alias(value: &str) -> bool {
+    let is_plain = |word: &str| {
+        let fits = |it: char| it.is_ascii_alphanumeric() || "-_./~^@{}".contains(it);
+        !word.starts_with('-') && word.chars().all(fits)
+    };
+    let mut words = value.split_whitespace();
+    words.next().is_some_and(is_plain)
+        && words.all(|word| is_plain(word) || HARMLESS_OPTIONS.contains(&word))
 }
 
 fn is_harmless(setting: &Setting) -> bool {
     let value = setting.value.as_str();
     match (setting.section.as_str(), setting.key.as_str()) {
-        // Others than Git's own commands cannot be replaced by an alias, and without `!` it runs none.
-        ("alias", _) | ("submodule", "update") => !value.starts_with('!'),
+        ("alias", _) => is_harmless_alias(value),
+        ("submodule", "update") => !value.starts_with('!'),
+        // A place instead of a name leads elsewhere.
+        ("branch", "remote" | "pushremote") => !value.contains(['/', ':', '\\']),
         // Git's own pager and file-system monitor are not programs of anyone else.
         ("core", "fsmonitor") | ("pager", _) => ["true", "false"].contains(&value),
         // With `::` in it, or a dash before it, a place is the name of a program or an option.
@@ -271,6 +333,50 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         judge(text).settings.into_values().collect()
+    }
+
+    /// Proves: S54.
+    #[test]
+    fn aliases_and_places_that_lead_to_programs_or_elsewhere_are_found() {
+        for (text, name) in [
+            (
+                "[alias]\nst = -c core.fsmonitor=./x status",
+                "alias.st = -c core.fsmonitor=./x status",
+            ),
+            ("[alias]\nr = rebase -x ./x", "alias.r = rebase -x ./x"),
+            (
+                "[branch \"main\"]\nremote = https://evil.invalid/x",
+                "branch.main.remote",
+            ),
+            (
+                "[branch \"main\"]\npushRemote = ../x",
+                "branch.main.pushremote",
+            ),
+        ] {
+            assert_eq!(found(text), [name], "{text}");
+        }
+        let ordinary = "[alias]\nst = status -sb\nlg = log --oneline --graph\nco = checkout\nun = reset HEAD~1\n";
+        assert_eq!(found(ordinary), Vec::<String>::new());
+        let moved = |before: &str, after: &str| {
+            let (before, after) = (judge(before), judge(after));
+            after.since(&before).collect::<Vec<_>>()
+        };
+        let origin = "[remote \"origin\"]\nurl = a\n";
+        let first = "[remote \"origin\"]\nurl = evil\nurl = a\n";
+        assert_eq!(moved(origin, first), ["another remote.origin.url"]);
+        let junk: String = (0..100)
+            .map(|it| format!("[remote \"j{it}\"]\nurl = x\n"))
+            .collect();
+        let elsewhere = "[remote \"origin\"]\nurl = evil\n";
+        let told = moved(&format!("{junk}{origin}"), &format!("{junk}{elsewhere}"));
+        assert_eq!(told.len(), 1, "{told:?}");
+        let module = moved(
+            "[submodule \"m\"]\nurl = a\n",
+            "[submodule \"m\"]\nurl = b\n",
+        );
+        assert_eq!(module, ["another submodule.m.url"]);
+        let long = |end: &str| format!("[alias]\nx = !{}{end}\n", "a".repeat(400));
+        assert_eq!(moved(&long("1"), &long("2")).len(), 1, "its end counts too");
     }
 
     #[test]

@@ -15,9 +15,9 @@ pub(crate) struct Setting {
     pub(crate) value: String,
 }
 
-/// Longer names and values than any real configuration has: what goes beyond is cut, so that a command
+/// No file that is read has more: a value is compared whole, and what is shown of it is cut elsewhere, so that a command
 /// cannot make the server hold more.
-pub(super) const MAX_LEN: usize = 300;
+pub(super) const MAX_LEN: usize = 1 << 20;
 
 /// Hands over every setting of a configuration, in order.
 pub(crate) fn read(text: &str, mut take: impl FnMut(Setting)) {

@@ -330,7 +330,8 @@ impl Scope {
     /// Has the hooks of repositories that the user has deep in the scope protected, as many as is bearable.
     fn protect_in_place(&self, mut hooks: Vec<PathBuf>, shared: &Shared) {
         let decided = || self.config.protected.iter().chain(&self.config.unprotected);
-        hooks.retain(|path| !decided().any(|it| path.starts_with(it)));
+        // What is not text cannot be told to a sandbox host; it is only watched.
+        hooks.retain(|path| path.to_str().is_some() && !decided().any(|it| path.starts_with(it)));
         let (count, first) = (hooks.len(), hooks.get(MAX_IN_PLACE).cloned());
         hooks.truncate(MAX_IN_PLACE);
         if let (true, Some(first)) = (shared.set_in_place(hooks), first) {
@@ -388,7 +389,7 @@ impl Scope {
         self.saved = Some((open_since, seen));
         for watched in &self.watched {
             if let Err(error) = watched.snapshot(open_since).save(state) {
-                tracing::debug!(%error, "what the guard saw cannot be kept");
+                tracing::warn!(%error, "what the guard saw cannot be kept for the next server");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use ahma_sandbox::read_beneath;
+use ahma_sandbox::{open_beneath, read_beneath};
 use rustix::fs::{AtFlags, FileType};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -97,6 +97,16 @@ pub(super) fn identity(root: impl AsFd, path: &Path) -> io::Result<Identity> {
         links: u64::from(about.st_nlink),
         form: FileType::from_raw_mode(about.st_mode).into(),
     })
+}
+
+/// The same, where no directory on the way may be a link: what a link leads to outside is nobody's business here.
+pub(super) fn identity_beneath(root: impl AsFd, path: &Path) -> io::Result<Identity> {
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) if !above.as_os_str().is_empty() => {
+            identity(open_beneath(root, above)?, Path::new(name))
+        }
+        _ => identity(root, path),
+    }
 }
 
 /// What a file holds: its bytes, up to [`MAX_FILE_BYTES`].

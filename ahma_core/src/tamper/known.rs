@@ -11,7 +11,7 @@ use ahma_sandbox::open_beneath;
 use serde::{Deserialize, Serialize};
 
 use super::git_config::{Judged, judge};
-use super::identity::{Form, Identity, MAX_FILE_BYTES, Moment, hash, identity, read};
+use super::identity::{Form, Identity, MAX_FILE_BYTES, Moment, hash, identity_beneath, read};
 use super::listing::{Candidate, Sort};
 use super::names::Kind;
 
@@ -78,13 +78,20 @@ impl Known {
         root: &OwnedFd,
         scope: &Path,
         candidates: Vec<Candidate>,
+        new: &BTreeMap<PathBuf, Moment>,
         in_reach: impl Fn(&Path) -> bool,
     ) -> Vec<Change> {
+        // When the latest of the directories on the way was put there, of those that were not there before.
+        let moved = |path: &Path| {
+            let above = path.ancestors().skip(1);
+            above.filter_map(|it| new.get(it)).max().copied()
+        };
         let mut changes = Vec::new();
         let mut seen = BTreeSet::new();
         for candidate in candidates {
             seen.insert(candidate.path.clone());
-            self.look_at(root, candidate, &mut changes);
+            let moved = moved(&candidate.path);
+            self.look_at(root, candidate, moved, &mut changes);
         }
         let rest: Vec<Candidate> = self
             .entries
@@ -93,18 +100,25 @@ impl Known {
             .map(|(path, entry)| candidate_of(path, entry))
             .collect();
         for candidate in rest {
-            self.look_at(root, candidate, &mut changes);
+            self.look_at(root, candidate, None, &mut changes);
         }
         // What those lead to counts too.
-        for candidate in self.led_to(root, scope) {
+        for candidate in self.led_to(root, scope, &in_reach) {
             if !self.entries.contains_key(&candidate.path) {
-                self.look_at(root, candidate, &mut changes);
+                let moved = moved(&candidate.path);
+                self.look_at(root, candidate, moved, &mut changes);
             }
         }
         changes
     }
 
-    fn look_at(&mut self, root: &OwnedFd, candidate: Candidate, changes: &mut Vec<Change>) {
+    fn look_at(
+        &mut self,
+        root: &OwnedFd,
+        candidate: Candidate,
+        moved: Option<Moment>,
+        changes: &mut Vec<Change>,
+    ) {
         let Candidate { path, kind, sort } = candidate;
         let before = self.entries.get(&path);
         if before.is_none() && self.entries.len() >= MAX_FILES {
@@ -116,7 +130,7 @@ impl Known {
             return;
         };
         let moment = (before.is_none_or(|it| it.identity.changed != now.identity.changed))
-            .then_some(now.identity.changed);
+            .then_some(now.identity.changed.max(moved.unwrap_or(Moment::MIN)));
         let change = |what| Change {
             path: path.clone(),
             kind,
@@ -141,41 +155,87 @@ impl Known {
         self.entries.insert(path, now);
     }
 
-    /// Files that programs come to through a link, a directory of hooks that a configuration names, or an include.
-    fn led_to(&self, root: &OwnedFd, scope: &Path) -> Vec<Candidate> {
-        let mut all = Vec::new();
-        for (path, entry) in &self.entries {
+    /// Files that programs come to through a link, a directory of hooks that a configuration names, or an include. Each
+    /// place is looked at once, and no more places than files count.
+    fn led_to(
+        &mut self,
+        root: &OwnedFd,
+        scope: &Path,
+        in_reach: impl Fn(&Path) -> bool,
+    ) -> Vec<Candidate> {
+        let mut places: BTreeMap<PathBuf, (Kind, Sort)> = BTreeMap::new();
+        let mut left_out = None;
+        for (path, entry) in self.entries.iter().filter(|(path, _)| in_reach(path)) {
             let directory = path.parent().unwrap_or(Path::new(""));
+            let mut leads_to = |to: Option<PathBuf>, kind, sort| {
+                let Some(to) = to else {
+                    return;
+                };
+                if places.len() < MAX_FILES {
+                    places.entry(to).or_insert((kind, sort));
+                } else {
+                    left_out.get_or_insert(to);
+                }
+            };
             if let Content::Link(target) = &entry.content {
-                let target = inside(scope, directory, target);
-                all.extend(target.map(|path| Candidate {
-                    path,
-                    kind: entry.kind,
-                    sort: Sort::Plain,
-                }));
+                leads_to(inside(scope, directory, target), entry.kind, entry.sort);
             }
             for pointed in &entry.judged.points_to {
                 // Hooks are seen from the top of the working tree, includes from the file itself.
                 let top = directory.parent().unwrap_or(directory);
                 for from in [directory, top] {
-                    let Some(path) = inside(scope, from, pointed) else {
-                        continue;
-                    };
-                    match identity(root, &path).map(|it| it.form) {
-                        Ok(Form::Directory) => all.extend(hooks(root, &path)),
-                        Ok(_) => all.push(Candidate {
-                            path,
-                            kind: Kind::Runs,
-                            sort: Sort::GitConfig,
-                        }),
-                        Err(_) => {}
-                    }
+                    leads_to(inside(scope, from, pointed), Kind::Runs, Sort::GitConfig);
                 }
             }
         }
-        all.retain(|it| identity(root, &it.path).is_ok_and(|it| it.form != Form::Directory));
+        let mut all = Vec::new();
+        for (path, (kind, sort)) in places {
+            let Ok(identity) = identity_beneath(root, &path) else {
+                continue;
+            };
+            if all.len() >= MAX_FILES {
+                left_out.get_or_insert(path);
+                break;
+            }
+            match (identity.form == Form::Directory, sort) {
+                (true, Sort::GitPointer) => {
+                    let files = hooks(root, &path, kind).into_iter();
+                    all.extend(files.filter(is_not_of_git));
+                }
+                (true, _) => all.extend(hooks(root, &path, kind)),
+                (false, Sort::GitConfig) => all.push(Candidate { path, kind, sort }),
+                (false, _) => all.push(Candidate {
+                    path,
+                    kind,
+                    sort: Sort::Plain,
+                }),
+            }
+        }
+        if let Some(path) = left_out {
+            self.left_out.get_or_insert(path);
+        }
+        all.retain(|it| {
+            identity_beneath(root, &it.path).is_ok_and(|it| it.form != Form::Directory)
+        });
         all
     }
+}
+
+/// Whether a file is none of those that Git writes all the time: a link in place of `.git` may lead to a whole repository,
+/// which is found by what it holds.
+fn is_not_of_git(candidate: &Candidate) -> bool {
+    const OF_GIT: [&str; 8] = [
+        "HEAD",
+        "ORIG_HEAD",
+        "FETCH_HEAD",
+        "COMMIT_EDITMSG",
+        "index",
+        "config",
+        "packed-refs",
+        "description",
+    ];
+    let name = candidate.path.file_name().unwrap_or_default();
+    !OF_GIT.iter().any(|it| name == *it)
 }
 
 fn candidate_of(path: &Path, entry: &Entry) -> Candidate {
@@ -189,7 +249,7 @@ fn candidate_of(path: &Path, entry: &Entry) -> Candidate {
 /// What a file holds now; none when it is not there. Always read: a command that has mapped it can change it without any
 /// time of it changing.
 fn examine(root: &OwnedFd, path: &Path, kind: Kind, sort: Sort) -> Option<Entry> {
-    let identity = identity(root, path).ok()?;
+    let identity = identity_beneath(root, path).ok()?;
     let unread = Content::Unread(identity.size, identity.changed);
     let mut judged = Judged::default();
     let content = match identity.form {
@@ -248,7 +308,7 @@ fn inside(scope: &Path, directory: &Path, path: &str) -> Option<PathBuf> {
 }
 
 /// The files of a directory of hooks.
-fn hooks(root: &OwnedFd, path: &Path) -> Vec<Candidate> {
+fn hooks(root: &OwnedFd, path: &Path, kind: Kind) -> Vec<Candidate> {
     let Ok(open) = open_beneath(root, path) else {
         return Vec::new();
     };
@@ -261,7 +321,7 @@ fn hooks(root: &OwnedFd, path: &Path) -> Vec<Candidate> {
     let names = names.filter(|name| !matches!(name.as_slice(), b"." | b".."));
     let files = names.take(MAX_HOOKS).map(|name| Candidate {
         path: path.join(std::ffi::OsString::from_vec(name)),
-        kind: Kind::Runs,
+        kind,
         sort: Sort::Plain,
     });
     files.collect()

@@ -46,21 +46,34 @@ pub(super) enum Sort {
     GitPointer,
 }
 
-/// The role of a directory in another; none when it is of no interest.
-pub(super) fn child_of(role: Role, name: &OsStr, by_name: Option<Kind>) -> Option<Role> {
+/// The role of a directory in another; none when it is of no interest. In one that only looks like a repository everything
+/// is of interest that would be in any other.
+pub(super) fn child_of(
+    role: Role,
+    looks_bare: bool,
+    name: &OsStr,
+    by_name: Option<Kind>,
+) -> Option<Role> {
+    let of_repository = match name.as_bytes() {
+        b"hooks" => Some(Role::Counts(Kind::Runs)),
+        b"modules" | b"worktrees" => Some(Role::OfRepository),
+        _ => None,
+    };
+    if looks_bare && of_repository.is_some() {
+        return of_repository;
+    }
     match role {
-        Role::Counts(kind) => Some(Role::Counts(kind)),
-        Role::Repository => match name.as_bytes() {
-            b"hooks" => Some(Role::Counts(Kind::Runs)),
-            b"modules" | b"worktrees" => Some(Role::OfRepository),
-            _ => None,
-        },
+        Role::Counts(Kind::Runs) => Some(Role::Counts(Kind::Runs)),
+        Role::Repository => of_repository,
         // Each in it is a repository, or leads to one further down.
         Role::OfRepository => Some(Role::OfRepository),
-        Role::Plain | Role::Tools if name.as_bytes().eq_ignore_ascii_case(b".git") => {
-            Some(Role::Repository)
-        }
+        _ if name.as_bytes().eq_ignore_ascii_case(b".git") => Some(Role::Repository),
         Role::Plain | Role::Tools => Some(by_name.map_or(Role::Plain, Role::Counts)),
+        // What starts programs counts as that in a directory of instructions too.
+        Role::Counts(kind) => Some(Role::Counts(match by_name {
+            Some(Kind::Runs) => Kind::Runs,
+            _ => kind,
+        })),
     }
 }
 
@@ -91,10 +104,10 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn counts(&self, role: Role) -> bool {
+    pub(super) fn counts(&self, role: Role, looks_bare: bool) -> bool {
         match role {
             Role::Repository | Role::OfRepository => self.of_repository,
-            _ => !self.of_repository,
+            _ => !self.of_repository || looks_bare,
         }
     }
 }
@@ -147,7 +160,10 @@ impl Names {
         let plain = match here.role {
             _ if form == Form::Directory => by_name.map(|kind| (kind, Sort::Plain)),
             // Samples are not run.
-            Role::Counts(kind) => (!name.ends_with(b".sample")).then_some((kind, Sort::Plain)),
+            Role::Counts(kind) => {
+                let kind = by_name.filter(|it| *it == Kind::Runs).unwrap_or(kind);
+                (!name.ends_with(b".sample")).then_some((kind, Sort::Plain))
+            }
             Role::Tools if name.ends_with(b".json") => Some((Kind::Runs, Sort::Plain)),
             _ if name.eq_ignore_ascii_case(b".git") => Some((Kind::Runs, Sort::GitPointer)),
             _ => by_name.map(|kind| (kind, Sort::Plain)),
@@ -155,6 +171,10 @@ impl Names {
         let of_repository = match name {
             b"config" | b"config.worktree" => Some((Kind::Runs, Sort::GitConfig)),
             b"commondir" | b"gitdir" => Some((Kind::Runs, Sort::GitPointer)),
+            // As a link they lead to others.
+            b"hooks" | b"modules" | b"worktrees" if form != Form::Directory => {
+                Some((Kind::Runs, Sort::GitPointer))
+            }
             _ => None,
         };
         for (found, of_repository) in [(plain, false), (of_repository, true)] {
@@ -168,13 +188,18 @@ impl Names {
         }
     }
 
-    /// A directory that holds what a repository holds is one, whatever it is called.
-    pub(super) fn role(&self, before: Role) -> Role {
+    /// Whether it holds what a repository holds. Such a directory is one, whatever it is called, and whatever else it is.
+    fn looks_like_a_repository(&self) -> bool {
         let [head, objects, refs, commondir] = self.has;
-        let is_repository = head && (objects && refs || commondir);
-        match before {
-            Role::Plain | Role::OfRepository | Role::Tools if is_repository => Role::Repository,
-            role => role,
+        head && (objects && refs || commondir)
+    }
+
+    /// What a directory is whose name makes it this; and whether it looks like a repository besides.
+    pub(super) fn role(&self, by_name: Role) -> (Role, bool) {
+        match (by_name, self.looks_like_a_repository()) {
+            (Role::OfRepository, true) => (Role::Repository, false),
+            (Role::Repository, _) => (Role::Repository, false),
+            (role, looks_bare) => (role, looks_bare),
         }
     }
 }

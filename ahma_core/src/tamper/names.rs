@@ -15,7 +15,8 @@ pub(super) enum Kind {
 }
 
 /// Directories of agents, editors and tools: everything below them counts.
-const DIRECTORIES: [&str; 37] = [
+const DIRECTORIES: [&str; 39] = [
+    ".agents",
     ".ahma",
     ".amazonq",
     ".augment",
@@ -25,6 +26,7 @@ const DIRECTORIES: [&str; 37] = [
     ".cline",
     ".codex",
     ".continue",
+    ".copilot",
     ".crush",
     ".cursor",
     ".devcontainer",
@@ -39,6 +41,7 @@ const DIRECTORIES: [&str; 37] = [
     ".kiro",
     ".lefthook",
     ".mise",
+    ".mise-tasks",
     ".mvn",
     ".nova",
     ".nvim",
@@ -52,13 +55,13 @@ const DIRECTORIES: [&str; 37] = [
     ".windsurf",
     ".zed",
     ".zencoder",
-    ".mise-tasks",
 ];
 
 /// Files that start programs when the project is opened, entered, or asked for its state.
-const FILES: [&str; 49] = [
+const FILES: [&str; 56] = [
     ".aider.conf.yml",
     ".autoenv",
+    ".bazelrc",
     ".clangd",
     ".crush.json",
     ".devcontainer.json",
@@ -70,12 +73,14 @@ const FILES: [&str; 49] = [
     ".gitpod.yml",
     ".iex.exs",
     ".irbrc",
+    ".lefthook-local.yml",
     ".lefthook.yml",
     ".lfsconfig",
     ".lldbinit",
     ".luarc.json",
     ".lvimrc",
     ".mcp.json",
+    ".mise.local.toml",
     ".mise.toml",
     ".npmrc",
     ".nvim.lua",
@@ -91,12 +96,16 @@ const FILES: [&str; 49] = [
     ".vimrc",
     ".yarnrc",
     ".yarnrc.yml",
+    "bunfig.toml",
     "crush.json",
     "devbox.json",
     "flake.nix",
-    "lefthook.yml",
+    "lefthook-local.yaml",
+    "lefthook-local.yml",
     "lefthook.yaml",
+    "lefthook.yml",
     "mcp.json",
+    "mise.local.toml",
     "mise.toml",
     "opencode.json",
     "opencode.jsonc",
@@ -109,13 +118,17 @@ const FILES: [&str; 49] = [
 ];
 
 /// Files of other directories, which are of interest only there.
-const FILES_OF: [(&str, &str); 6] = [
+const FILES_OF: [(&str, &str); 10] = [
     (".cargo", "config"),
     (".cargo", "config.toml"),
     (".config", "mise.toml"),
+    (".github", "hooks"),
     (".hg", "hgrc"),
+    (".hg", "hgrc-not-shared"),
     (".yarn", "plugins"),
     (".yarn", "releases"),
+    ("mise", "config.toml"),
+    ("repo", "config.toml"),
 ];
 
 /// What agents read as instructions.

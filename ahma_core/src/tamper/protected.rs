@@ -1,6 +1,7 @@
 //! Which paths of a scope are protected from commands unless the operator says otherwise.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -57,17 +58,18 @@ const MAX_SUBMODULES: usize = 32;
 const MAX_DIRECTORIES: usize = 1000;
 
 /// What is protected in a scope unless the operator says otherwise. It need not exist. Blocks.
-pub(crate) fn usually_protected(scope: &Path) -> Vec<PathBuf> {
+pub(crate) fn usually_protected(scope: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = USUAL.iter().map(|name| scope.join(name)).collect();
     // A command may have put anything there, so nothing is read but below the scope.
     let Ok(root) = open_directory(scope) else {
-        return paths;
+        return Ok(paths);
     };
     if scope.join(".git").is_file() {
         // In a worktree it says where the repository is; another one would have its own hooks.
         paths.push(scope.join(".git"));
     }
-    paths.extend(hooks_of_modules(&root).into_iter().map(|it| scope.join(it)));
+    let hooks = hooks_of_modules(&root)?;
+    paths.extend(hooks.into_iter().map(|it| scope.join(it)));
     for module in submodules(&root) {
         paths.extend(
             IN_SUBMODULES
@@ -85,11 +87,11 @@ pub(crate) fn usually_protected(scope: &Path) -> Vec<PathBuf> {
             paths.push(scope.join(inside));
         }
     }
-    paths
+    Ok(paths)
 }
 
 /// Hooks of submodules, and of their submodules: every repository below `.git/modules`.
-fn hooks_of_modules(root: &OwnedFd) -> Vec<PathBuf> {
+fn hooks_of_modules(root: &OwnedFd) -> io::Result<Vec<PathBuf>> {
     let mut hooks = Vec::new();
     let mut waiting = vec![PathBuf::from(".git/modules")];
     let mut looked_at = 0;
@@ -98,7 +100,7 @@ fn hooks_of_modules(root: &OwnedFd) -> Vec<PathBuf> {
         if looked_at > MAX_DIRECTORIES || hooks.len() >= MAX_SUBMODULES {
             break;
         }
-        let names = directories(root, &path);
+        let names = directories(root, &path)?;
         let has = |name: &str| names.iter().any(|it| it.as_bytes() == name.as_bytes());
         if has("objects") && has("refs") {
             hooks.push(path.join("hooks"));
@@ -107,22 +109,30 @@ fn hooks_of_modules(root: &OwnedFd) -> Vec<PathBuf> {
             waiting.extend(names.iter().map(|name| path.join(name)));
         }
     }
-    hooks
+    Ok(hooks)
 }
 
-/// The directories in a directory.
-fn directories(root: &OwnedFd, path: &Path) -> Vec<std::ffi::OsString> {
-    let open = open_beneath(root, path).ok();
-    let listing = open.and_then(|open| Dir::read_from(open).ok());
+/// The directories in a directory; none where there is none. One that is closed is an error: a command may have closed it so
+/// that what is in it is passed over.
+fn directories(root: &OwnedFd, path: &Path) -> io::Result<Vec<std::ffi::OsString>> {
+    let open = match open_beneath(root, path) {
+        Ok(open) => open,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let why = format!("{} cannot be looked into: {error}", path.display());
+            return Err(io::Error::new(error.kind(), why));
+        }
+        Err(_) => return Ok(Vec::new()),
+    };
+    let listing = Dir::read_from(open).ok();
     let entries = listing.into_iter().flatten().flatten();
     let directories = entries.filter(|entry| {
         let itself = matches!(entry.file_name().to_bytes(), b"." | b"..");
         !itself && entry.file_type() == FileType::Directory
     });
-    directories
+    Ok(directories
         .take(MAX_DIRECTORIES)
         .map(|it| OsStr::from_bytes(it.file_name().to_bytes()).to_owned())
-        .collect()
+        .collect())
 }
 
 /// Where submodules are checked out, as `.gitmodules` says.
@@ -151,7 +161,7 @@ mod tests {
     use super::*;
 
     fn names(scope: &Path) -> Vec<String> {
-        let paths = usually_protected(scope);
+        let paths = usually_protected(scope).unwrap();
         let inside = paths.iter().map(|path| path.strip_prefix(scope).unwrap());
         inside.map(|path| path.display().to_string()).collect()
     }

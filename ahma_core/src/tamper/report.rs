@@ -15,19 +15,22 @@ const FEW: usize = 2;
 
 /// Says what has become of files, seen from a directory that is named so.
 pub(super) fn sentences(changes: &[Change], root: &Path) -> Vec<String> {
-    let appeared: Vec<&Path> = changes
+    let appeared: BTreeMap<&Path, Kind> = changes
         .iter()
         .filter(|it| it.what == What::Appeared)
-        .map(|it| it.path.as_path())
+        .map(|it| (it.path.as_path(), it.kind))
         .collect();
-    // A directory that has appeared stands for all that is in it.
-    let stands_for = |path: &Path| {
-        let mut above = path.ancestors().skip(1);
-        above.any(|it| appeared.contains(&it))
+    // A directory that has appeared stands for all that is in it, unless that is worse.
+    let stands_for = |change: &Change| {
+        let mut above = change.path.ancestors().skip(1);
+        above.any(|it| {
+            let kind = appeared.get(it);
+            kind.is_some_and(|kind| *kind == Kind::Runs || change.kind == Kind::Instructs)
+        })
     };
     let mut heaps: BTreeMap<PathBuf, Vec<&Change>> = BTreeMap::new();
     let mut told = Vec::new();
-    for change in changes.iter().filter(|it| !stands_for(&it.path)) {
+    for change in changes.iter().filter(|it| !stands_for(it)) {
         match heap_of(&change.path) {
             Some(heap) => heaps.entry(heap).or_default().push(change),
             None => told.push(sentence(change, root)),

@@ -55,7 +55,11 @@ impl Snapshot {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
         let mut file = options.open(&unfinished)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
+        let text = serde_json::to_vec(self)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(io::Error::other("it is too large"));
+        }
+        file.write_all(&text)?;
         std::fs::rename(unfinished, place)
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Finds names worth a look. Must not judge what is in a file.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -48,6 +49,9 @@ pub(super) enum Reach {
 pub(super) struct Swept {
     /// Files that count, in directories that were listed.
     pub(super) candidates: Vec<Candidate>,
+    /// Directories that were listed for the first time, and when they changed last: one that was moved here may hold files
+    /// that are older.
+    pub(super) new: BTreeMap<PathBuf, Moment>,
     /// Directories that were listed.
     pub(super) listed: Vec<PathBuf>,
     /// Directories that cannot be looked into, and when they changed.
@@ -60,7 +64,11 @@ struct Dir {
     parent: usize,
     name: OsString,
     depth: usize,
+    /// What it is by its name and its place.
+    by_name: Role,
     role: Role,
+    /// Whether it looks like a repository, whatever else it is.
+    looks_bare: bool,
     /// Whether it belongs to the top: see [`Reach::Top`].
     is_top: bool,
     seen: Option<(u64, Moment)>,
@@ -103,7 +111,9 @@ impl Tree {
             parent: 0,
             name: OsString::new(),
             depth: 0,
+            by_name: Role::Plain,
             role: Role::Plain,
+            looks_bare: false,
             is_top: true,
             seen: None,
             children: Vec::new(),
@@ -163,6 +173,10 @@ impl Tree {
             Ok(now) if now.form == Form::Directory => now,
             Ok(_) => return self.forget(index),
             Err(error) if is_missing(&error) => return self.forget(index),
+            Err(error) if error.raw_os_error() == Some(NAME_TOO_LONG) => {
+                swept.left_out.get_or_insert(path);
+                return;
+            }
             // A directory above it is closed, which is noticed there.
             Err(_) => return,
         };
@@ -204,9 +218,13 @@ impl Tree {
         if names.is_cut {
             swept.left_out.get_or_insert(path.to_owned());
         }
-        let role = names.role(self.dirs[index].role);
-        self.dirs[index].role = role;
-        let found = names.found.into_iter().filter(|it| it.counts(role));
+        if self.dirs[index].seen.is_none() {
+            swept.new.insert(path.to_owned(), before.changed);
+        }
+        let (role, looks_bare) = names.role(self.dirs[index].by_name);
+        (self.dirs[index].role, self.dirs[index].looks_bare) = (role, looks_bare);
+        let found = names.found.into_iter();
+        let found = found.filter(|it| it.counts(role, looks_bare));
         swept.candidates.extend(found.map(|it| it.candidate));
         let old = std::mem::take(&mut self.dirs[index].children);
         let mut kept = Vec::new();
@@ -217,14 +235,21 @@ impl Tree {
             known.insert(self.dirs[child].name.clone(), child);
         }
         for (name, child_role) in names.directories {
-            let Some(mut role) = child_of(role, &name, child_role) else {
+            let Some(mut role) = child_of(role, looks_bare, &name, child_role) else {
                 continue;
             };
             if role == Role::Plain && tools.contains(&name) {
                 role = Role::Tools;
             }
+            let is_of_hooks = self.is_of_hooks(index, &name);
             if let Some(child) = known.remove(&name) {
                 kept.push(child);
+                let child = &mut self.dirs[child];
+                if child.by_name != role {
+                    // What is in it means something else now.
+                    (child.by_name, child.role, child.seen) = (role, role, None);
+                    self.has_new_hooks |= is_of_hooks;
+                }
                 continue;
             }
             if depth > self.bounds.depth || self.len() >= self.bounds.directories {
@@ -232,13 +257,15 @@ impl Tree {
                 continue;
             }
             let of_top = is_top && role != Role::Plain;
-            self.has_new_hooks |= is_of_hooks(self.dirs[index].role, &name);
+            self.has_new_hooks |= is_of_hooks;
             kept.push(self.dirs.len());
             self.dirs.push(Dir {
                 parent: index,
                 name,
                 depth,
+                by_name: role,
                 role,
+                looks_bare: false,
                 is_top: of_top,
                 seen: None,
                 children: Vec::new(),
@@ -260,9 +287,13 @@ impl Tree {
             return None;
         }
         let all = self.dirs.iter().enumerate().skip(1);
-        let hooks = all
-            .filter(|(_, dir)| !dir.is_gone && is_of_hooks(self.dirs[dir.parent].role, &dir.name));
+        let hooks = all.filter(|(_, dir)| !dir.is_gone && self.is_of_hooks(dir.parent, &dir.name));
         Some(hooks.map(|(index, _)| self.path(index)).collect())
+    }
+
+    fn is_of_hooks(&self, above: usize, name: &OsStr) -> bool {
+        let above = &self.dirs[above];
+        name == "hooks" && (above.role == Role::Repository || above.looks_bare)
     }
 
     /// It is not there any more.
@@ -314,10 +345,7 @@ impl Tree {
     }
 }
 
-fn is_of_hooks(above: Role, name: &OsStr) -> bool {
-    above == Role::Repository && name == "hooks"
-}
-
+const NAME_TOO_LONG: i32 = rustix::io::Errno::NAMETOOLONG.raw_os_error();
 const XDEV: i32 = rustix::io::Errno::XDEV.raw_os_error();
 
 fn is_missing(error: &io::Error) -> bool {

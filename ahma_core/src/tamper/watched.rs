@@ -65,10 +65,15 @@ impl Watched {
 
     /// What the next server needs to know.
     pub(super) fn snapshot(&self, open_since: Option<Moment>) -> Snapshot {
+        let entries = self.known.entries.iter();
         Snapshot {
             scope: self.path.clone(),
             open_since,
-            entries: self.known.entries.clone(),
+            // A name that is not text cannot be kept; what has it is looked at anew.
+            entries: entries
+                .filter(|(path, _)| path.to_str().is_some())
+                .map(|(path, entry)| (path.clone(), entry.clone()))
+                .collect(),
         }
     }
 
@@ -87,7 +92,7 @@ impl Watched {
         let root = self.tree.root();
         let changes = self
             .known
-            .look(root, &self.path, swept.candidates, in_reach);
+            .look(root, &self.path, swept.candidates, &swept.new, in_reach);
         let by_operations = |change: &Change| {
             // A content that changed without its time is the work of somebody who hides it.
             let at = change.moment;

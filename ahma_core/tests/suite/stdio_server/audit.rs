@@ -194,3 +194,33 @@ fn nobody_else_reads_the_logs_and_commands_keep_their_umask() {
         assert_eq!(mode(path.parent().unwrap()) & 0o077, 0, "{name}");
     }
 }
+
+/// Proves: P20.
+#[test]
+fn nothing_hides_behind_the_number_of_words() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "say", "description": "Says.", "command": "true", "synchronous": true,
+        "positional_args": [{ "name": "words", "type": "array", "items": { "type": "string" } }]
+    });
+    project.write(".ahma/tools/say.json", tool.to_string());
+    let mut served = Served::of(project, &[]);
+    let mut rest = Vec::new();
+    for last in ["HIDDEN", "OTHER"] {
+        let mut words = vec!["x"; 400];
+        words.push(last);
+        let done = served.client.call("say", &json!({ "words": words }));
+        assert!(!done.is_error, "{}", done.text);
+    }
+    served.client.close();
+    served.client.wait();
+    let log = file(served.client.cache(), "audit.jsonl");
+    for record in records(&log) {
+        let words = record["argv"][0].as_array().unwrap().clone();
+        let last = words.last().unwrap().as_str().unwrap().to_owned();
+        assert!(last.starts_with("… 146 more words"), "{last}");
+        rest.push(last);
+    }
+    assert_eq!(rest.len(), 4);
+    assert_ne!(rest[0], rest[2], "what was left out is told by its hash");
+}

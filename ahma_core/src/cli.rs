@@ -11,6 +11,7 @@ mod key_search;
 mod list_tools;
 mod log_settings;
 mod logging;
+mod reach;
 mod server;
 mod settings;
 mod signals;

@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod git_config;
+mod git_harmless;
 mod git_syntax;
 mod guard;
 mod identity;

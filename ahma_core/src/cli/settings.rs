@@ -13,9 +13,10 @@ use clap::ValueEnum as _;
 use super::args::{Args, LayerArg, Mode, NetworkArg};
 use super::http_settings::{HttpSettings, HttpSettingsError};
 use super::log_settings::{AuditSettings, LogSettings};
+use super::reach::{ReachError, keep_state_out_of_reach, refuse_links_in_reach};
 use super::tool_args::{absolute, tool_file_rules};
 use crate::operation::Retention;
-use crate::scope::{ScopeConfig, Siblings, link_in_reach, real_as_far_as_it_exists, tool_places};
+use crate::scope::{ScopeConfig, Siblings, tool_places};
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone)]
@@ -54,11 +55,8 @@ pub(super) enum SettingsError {
     Network(String),
     #[error("commands could write to the audit log {0}\nhint: name a file outside the scope")]
     AuditInReach(PathBuf),
-    #[error(
-        "commands could read {state}, where servers of this user keep their tokens, because of {granted}\n\
-         hint: name a narrower directory, or move the state elsewhere with XDG_STATE_HOME"
-    )]
-    StateInReach { state: PathBuf, granted: PathBuf },
+    #[error("{0}")]
+    Reach(#[from] ReachError),
     #[error("{0}")]
     Http(#[from] HttpSettingsError),
     #[error(
@@ -67,11 +65,6 @@ pub(super) enum SettingsError {
     NothingKeptApart,
     #[error("tools are read from the workspace {0}, so its commands could create tools")]
     AmongTools(PathBuf),
-    #[error(
-        "{path} leads through the link {link}, which commands can write, so that they would decide what they are granted\n\
-         hint: name the real directory, or move the link out of what commands can write"
-    )]
-    LinkInReach { path: PathBuf, link: PathBuf },
     #[error("{0} needs HTTP\nhint: add --mode http or --mode dual")]
     NeedsHttp(&'static str),
 }
@@ -120,7 +113,8 @@ impl Settings {
         let is_alone = workspaces.is_empty() && roots.is_empty();
         if !sandbox_is_off {
             let places: Vec<PathBuf> = writable.iter().chain(&roots).cloned().collect();
-            refuse_links_in_reach(args, environment, directory, &places)?;
+            let scope = asked_scope(args, environment);
+            refuse_links_in_reach(args, scope, directory, &places)?;
         }
         let max_operations = to_usize(args.max_operations);
         let shared = (max_operations / SHARE_OF_A_WORKSPACE).max(1);
@@ -206,50 +200,6 @@ fn refuse_http_flags(args: &Args) -> Result<(), SettingsError> {
         Some((flag, _)) => Err(SettingsError::NeedsHttp(flag)),
         None => Ok(()),
     }
-}
-
-/// With a token of another server, a command could leave its scope by calling that one.
-fn keep_state_out_of_reach<'p>(
-    user: &UserDirectories,
-    reachable: impl Iterator<Item = &'p PathBuf>,
-) -> Result<(), SettingsError> {
-    let Some(state) = &user.state else {
-        return Ok(());
-    };
-    let real = real_as_far_as_it_exists(state);
-    let holds = |granted: &&PathBuf| {
-        real.starts_with(granted) || state.starts_with(granted) || granted.starts_with(&real)
-    };
-    match reachable.into_iter().find(holds) {
-        Some(granted) => Err(SettingsError::StateInReach {
-            state: state.clone(),
-            granted: granted.clone(),
-        }),
-        None => Ok(()),
-    }
-}
-
-/// A link that commands can write, in the place of a directory that the operator names, would let them choose another one.
-fn refuse_links_in_reach(
-    args: &Args,
-    environment: &BTreeMap<OsString, OsString>,
-    directory: &Path,
-    places: &[PathBuf],
-) -> Result<(), SettingsError> {
-    let workspaces = args.workspace.iter();
-    let workspaces = workspaces.filter_map(|it| Some(Path::new(it.split_once('=')?.1)));
-    let granted = args.sandbox_read.iter().chain(&args.sandbox_write);
-    let named = granted.chain(&args.scope_root).map(PathBuf::as_path);
-    let named = named
-        .chain(workspaces)
-        .chain(asked_scope(args, environment));
-    for path in named {
-        let path = directory.join(path);
-        if let Some(link) = link_in_reach(&path, places) {
-            return Err(SettingsError::LinkInReach { path, link });
-        }
-    }
-    Ok(())
 }
 
 /// A workspace in a place of tools would let its commands make tools.

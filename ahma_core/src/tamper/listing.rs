@@ -197,8 +197,7 @@ impl Names {
     /// What a directory is whose name makes it this; and whether it looks like a repository besides.
     pub(super) fn role(&self, by_name: Role) -> (Role, bool) {
         match (by_name, self.looks_like_a_repository()) {
-            (Role::OfRepository, true) => (Role::Repository, false),
-            (Role::Repository, _) => (Role::Repository, false),
+            (Role::OfRepository, true) | (Role::Repository, _) => (Role::Repository, false),
             (role, looks_bare) => (role, looks_bare),
         }
     }

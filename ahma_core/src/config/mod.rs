@@ -44,5 +44,6 @@ pub use spec::{
     ValueSpec,
 };
 pub use text::MAX_FILE_BYTES;
+#[cfg(feature = "server")]
 pub(crate) use values::MAX_FAULTS;
 pub use values::{ArgumentFault, EXECUTION_MODES, META_PARAMETERS, check_arguments, check_call};

@@ -12,6 +12,7 @@ use http::header::AUTHORIZATION;
 
 use crate::config::{Limits, RateLimit, WorkspaceRoute};
 use crate::problem::Problem;
+use crate::workspace_path::workspace_name;
 
 /// How often somebody may come.
 pub(crate) struct Rate {
@@ -110,9 +111,7 @@ impl Admission {
 
     /// The token of what is at a path. A name that was not declared is not a workspace, however it is written.
     fn token_of(&self, path: &str) -> Option<&Token> {
-        let name = path.strip_prefix("/mcp/w/");
-        let name = name.map(|it| it.strip_suffix('/').unwrap_or(it));
-        match name.and_then(|name| self.workspaces.get(name)) {
+        match workspace_name(path).and_then(|name| self.workspaces.get(name)) {
             Some(of_workspace) => of_workspace.as_ref(),
             None => self.token.as_ref(),
         }

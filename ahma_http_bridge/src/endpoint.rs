@@ -20,6 +20,7 @@ use crate::problem::Problem;
 use crate::request_id::name_of;
 use crate::sdk::{self, Protocol};
 use crate::sessions::Sessions;
+use crate::workspace_path::workspace_name;
 
 /// How often an open stream that says nothing shows that it is open.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
@@ -141,9 +142,7 @@ impl Endpoints {
 
     /// The one that a path belongs to.
     pub(crate) fn at(&self, path: &str) -> &Endpoint {
-        let name = path.strip_prefix("/mcp/w/");
-        let name = name.map(|it| it.strip_suffix('/').unwrap_or(it));
-        let workspace = name.and_then(|name| self.workspaces.get(name));
+        let workspace = workspace_name(path).and_then(|name| self.workspaces.get(name));
         workspace.unwrap_or(&self.plain)
     }
 

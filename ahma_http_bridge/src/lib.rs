@@ -50,6 +50,7 @@ mod sessions;
 mod socket_file;
 mod state;
 mod strangers;
+mod workspace_path;
 mod write_timeout;
 
 pub use bind::{BindError, Bound, FIRST_PORT, LAST_PORT, bind, bind_socket};

@@ -11,12 +11,13 @@ use ahma_transport::{MAX_NAME_LEN, ParsedMessage, parse_message};
 use bytes::Bytes;
 use futures_util::poll;
 use http::StatusCode;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::problem::Problem;
+use crate::sdk::not_a_message;
 
 /// A longer message is parsed beside the runtime.
 const LONG: usize = 64 * 1024;
@@ -107,7 +108,6 @@ impl LongMessages {
 }
 
 fn judge(content: &[u8]) -> Result<Looked, Problem> {
-    let refused = |id, error| Problem::of(StatusCode::BAD_REQUEST, id, error);
     match parse_message(content) {
         ParsedMessage::Message(message) => Ok(match *message {
             ClientJsonRpcMessage::Request(ref request)
@@ -125,14 +125,6 @@ fn judge(content: &[u8]) -> Result<Looked, Problem> {
             }
             _ => Looked::Other,
         }),
-        ParsedMessage::Wrong(wrong) => Err(refused(wrong.id, wrong.error)),
-        ParsedMessage::Nothing if content.trim_ascii().is_empty() => {
-            let why = "the request is empty; send a message";
-            Err(refused(None, ErrorData::parse_error(why, None)))
-        }
-        ParsedMessage::Nothing => {
-            let why = "this is not a JSON-RPC message that the server knows";
-            Err(refused(None, ErrorData::invalid_request(why, None)))
-        }
+        parsed => Err(not_a_message(parsed, content)),
     }
 }

@@ -25,12 +25,11 @@ use crate::problem::{Problem, no_session_named, no_such_session};
 use crate::sdk;
 use crate::sessions::Session;
 use crate::state::BridgeState;
+use crate::workspace_path::workspace_name;
 
 /// As other protocols over JSON-RPC know it.
 const CANCELLED: ErrorCode = ErrorCode(-32800);
 const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
-/// What comes before the name of a workspace.
-const WORKSPACE: &str = "/mcp/w/";
 const METHODS: &str = "GET, POST, DELETE";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
@@ -49,9 +48,7 @@ pub(crate) async fn workspace(
     State(state): State<BridgeState>,
     request: Request<Body>,
 ) -> Result<Response, Problem> {
-    // As it was written: a name that has to be decoded is another name.
-    let path = request.uri().path().strip_prefix(WORKSPACE);
-    let name = path.map(|name| name.strip_suffix('/').unwrap_or(name));
+    let name = workspace_name(request.uri().path());
     let endpoint = name.and_then(|name| state.endpoints.workspace(name));
     let Some(endpoint) = endpoint else {
         drain(request.into_body()).await;

@@ -49,7 +49,7 @@ pub(crate) async fn call(
         return Ok(response.map(Body::new));
     }
     Err(match status {
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => not_a_message(content),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => not_a_message(parse_message(content), content),
         StatusCode::BAD_REQUEST => match asked {
             Asked::UnknownVersion(version) => unknown_version(&version),
             Asked::WithoutSession => no_session_named(),
@@ -99,9 +99,9 @@ fn unknown_version(version: &str) -> Problem {
 }
 
 /// What is wrong with content that is not a message.
-fn not_a_message(content: &Bytes) -> Problem {
+pub(crate) fn not_a_message(parsed: ParsedMessage, content: &[u8]) -> Problem {
     let status = StatusCode::BAD_REQUEST;
-    match parse_message(content) {
+    match parsed {
         ParsedMessage::Wrong(wrong) => Problem::of(status, wrong.id, wrong.error),
         ParsedMessage::Nothing if content.trim_ascii().is_empty() => {
             let error = ErrorData::parse_error("the request is empty; send a message", None);

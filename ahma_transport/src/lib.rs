@@ -18,8 +18,7 @@ mod session_handle;
 
 pub use catch_panic::CatchPanic;
 pub use message::{
-    MAX_NAME_LEN, MessageError, ParsedMessage, cancelling, cancels, parse_message, too_many_values,
-    without_bom,
+    MAX_NAME_LEN, MessageError, ParsedMessage, cancelling, cancels, parse_message, without_bom,
 };
 pub use message_trace::{Direction, MessageTrace};
 pub use request_ids::RequestIds;

@@ -59,7 +59,7 @@ pub fn without_bom(text: &[u8]) -> &[u8] {
 }
 
 /// Refuses bytes that would take too much memory to parse.
-pub fn too_many_values(text: &[u8]) -> Option<ErrorData> {
+fn too_many_values(text: &[u8]) -> Option<ErrorData> {
     let is_too_many = text.len() > MAX_VALUES && values(text) > MAX_VALUES;
     is_too_many.then(|| {
         let why =

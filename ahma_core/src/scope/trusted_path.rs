@@ -13,34 +13,8 @@ const MAX_LINKS: usize = 40;
 
 /// The real path of an existing path, when no component of the way to it is below one of these places.
 pub(super) fn resolve_outside(path: &Path, places: &[PathBuf]) -> Option<PathBuf> {
-    let mut real = PathBuf::from("/");
-    let mut rest: VecDeque<OsString> = names(path.strip_prefix("/").ok()?);
-    let mut links = 0;
-    while let Some(name) = rest.pop_front() {
-        if name == ".." {
-            real.pop();
-            continue;
-        }
-        let step = real.join(&name);
-        if places.iter().any(|place| step.starts_with(place)) {
-            return None;
-        }
-        match fs::read_link(&step) {
-            Ok(target) => {
-                links += 1;
-                if links > MAX_LINKS {
-                    return None;
-                }
-                if target.is_absolute() {
-                    real = PathBuf::from("/");
-                }
-                for name in names(&target).into_iter().rev() {
-                    rest.push_front(name);
-                }
-            }
-            Err(_) => real = step,
-        }
-    }
+    let is_inside = |step: &Path, _is_link| places.iter().any(|place| step.starts_with(place));
+    let real = walk(path, is_inside).ok()?;
     fs::symlink_metadata(&real).is_ok().then_some(real)
 }
 
@@ -48,8 +22,19 @@ pub(super) fn resolve_outside(path: &Path, places: &[PathBuf]) -> Option<PathBuf
 /// path leads.
 #[cfg(feature = "cli")]
 pub(crate) fn link_in_reach(path: &Path, places: &[PathBuf]) -> Option<PathBuf> {
+    let is_theirs = |step: &Path, is_link: bool| {
+        let above = step.parent().unwrap_or(step);
+        is_link && places.iter().any(|place| above.starts_with(place))
+    };
+    walk(path, is_theirs).err()
+}
+
+/// Goes to an absolute path step by step, following links as the kernel does: where it leads, or the first step that is
+/// refused. A step is told with whether it is a link.
+fn walk(path: &Path, is_refused: impl Fn(&Path, bool) -> bool) -> Result<PathBuf, PathBuf> {
     let mut real = PathBuf::from("/");
-    let mut rest: VecDeque<OsString> = names(path.strip_prefix("/").ok()?);
+    let relative = path.strip_prefix("/").map_err(|_| path.to_owned())?;
+    let mut rest: VecDeque<OsString> = names(relative);
     let mut links = 0;
     while let Some(name) = rest.pop_front() {
         if name == ".." {
@@ -57,14 +42,15 @@ pub(crate) fn link_in_reach(path: &Path, places: &[PathBuf]) -> Option<PathBuf> 
             continue;
         }
         let step = real.join(&name);
-        let Ok(target) = fs::read_link(&step) else {
+        let target = fs::read_link(&step).ok();
+        links += usize::from(target.is_some());
+        if links > MAX_LINKS || is_refused(&step, target.is_some()) {
+            return Err(step);
+        }
+        let Some(target) = target else {
             real = step;
             continue;
         };
-        links += 1;
-        if links > MAX_LINKS || places.iter().any(|place| real.starts_with(place)) {
-            return Some(step);
-        }
         if target.is_absolute() {
             real = PathBuf::from("/");
         }
@@ -72,7 +58,7 @@ pub(crate) fn link_in_reach(path: &Path, places: &[PathBuf]) -> Option<PathBuf> 
             rest.push_front(name);
         }
     }
-    None
+    Ok(real)
 }
 
 /// Whether commands can write to a path, or could put something in its place, or in the place of a link on the way to it.

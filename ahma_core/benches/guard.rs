@@ -83,7 +83,9 @@ impl Scope {
             environment: Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
             working_directory: self.path.clone(),
             input: Input::Nothing,
-            deadline: Duration::from_secs(60),
+            input_writer: None,
+            deadline: Some(Duration::from_secs(60)),
+            is_service: false,
             restrictions: Restrictions::default(),
         };
         let start = Instant::now();

@@ -69,7 +69,9 @@ async fn measure() {
                 environment: Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
                 working_directory: scope.clone(),
                 input: Input::Nothing,
-                deadline: Duration::from_secs(600),
+                input_writer: None,
+                deadline: Some(Duration::from_secs(600)),
+                is_service: false,
                 restrictions: Restrictions::default(),
             };
             reset_peak();

@@ -74,7 +74,7 @@ pub use audit::AuditLog;
 #[cfg(feature = "server")]
 pub use operation::{
     Completion, OperationEvent, OperationEvents, OperationFilter, OperationHandle, OperationId,
-    OperationRecord, OperationState, OperationStore, Retention,
+    OperationRecord, OperationState, OperationStore, Origin, Retention,
 };
 #[cfg(feature = "server")]
 pub use owner_warnings::{OwnerWarnings, SayWarning};
@@ -98,7 +98,7 @@ pub mod internal {
         CommandKind, CommandPlan, Environment, Executor, HostPool, Job, JobDescription, Run,
         command_line,
     };
-    pub use crate::operation::{AdmissionError, NewOperation};
+    pub use crate::operation::{AdmissionError, InputWriter, NewOperation};
     pub use crate::output::{
         INLINE_LIMIT, Output, Page, PageRequest, SPOOL_LIMIT, SearchHit, SpoolBudget, SpoolPlace,
     };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use crate::error::LaunchStep;
+use crate::input::Input;
 
 /// A command to start.
 #[derive(Debug, Clone)]
@@ -19,15 +20,6 @@ pub struct CommandRequest {
     pub directory: PathBuf,
     /// What it reads.
     pub input: Input,
-}
-
-/// The standard input of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
-    /// Ends at once.
-    Nothing,
-    /// These bytes, then the end.
-    Bytes(Vec<u8>),
 }
 
 /// How the main process of a command ended.

@@ -30,6 +30,7 @@ mod beneath;
 mod command;
 mod environment;
 mod error;
+mod input;
 mod policy;
 mod prewarm;
 mod private_dir;
@@ -63,7 +64,7 @@ mod macos;
 pub use beneath::{exists_beneath, open_beneath, open_directory, read_beneath};
 #[cfg(target_os = "linux")]
 pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe};
-pub use command::{CommandRequest, Exit, Input, NoExit};
+pub use command::{CommandRequest, Exit, NoExit};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
@@ -72,6 +73,7 @@ pub use hardening::{
 };
 #[cfg(target_os = "linux")]
 pub use host::become_host_if_asked;
+pub use input::{Input, InputPipe};
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,

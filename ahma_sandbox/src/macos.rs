@@ -18,8 +18,9 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
-use crate::command::{CommandRequest, Exit, Input, NoExit};
+use crate::command::{CommandRequest, Exit, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
+use crate::input::Input;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::report::{LayerReport, SandboxReport};
@@ -195,9 +196,10 @@ impl SandboxHost {
             .current_dir(&request.directory)
             // A group of its own, to be signalled as a whole.
             .process_group(0)
-            .stdin(match request.input {
+            .stdin(match &request.input {
                 Input::Nothing => Stdio::null(),
                 Input::Bytes(_) => Stdio::piped(),
+                Input::Pipe(pipe) => pipe.open().map_err(SpawnError::Resources)?.into(),
             })
             // One pipe for both, so that the output is in the order it was written.
             .stdout(writing)

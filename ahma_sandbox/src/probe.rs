@@ -3,8 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::command::{CommandRequest, Exit, Input};
+use crate::command::{CommandRequest, Exit};
 use crate::error::StartError;
+use crate::input::Input;
 use crate::policy::SandboxPolicy;
 use crate::private_dir::PrivateDir;
 use crate::report::SandboxReport;

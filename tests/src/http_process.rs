@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::Workspace;
 use crate::http::Client;
+use crate::served::in_background;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -46,7 +47,7 @@ impl HttpProcess {
         home.make_directory("tmp");
         let mut child = Command::new(program)
             .args(["--mode", "http"])
-            .args(arguments)
+            .args(in_background(arguments))
             .current_dir(directory)
             .env("XDG_CACHE_HOME", home.path().join("cache"))
             .env("XDG_STATE_HOME", home.path().join("state"))

@@ -101,6 +101,16 @@ pub(super) struct Args {
     #[arg(long)]
     pub(super) sync: bool,
 
+    /// How long a call that does not wait for its command waits all the same, so that a quick result comes with the
+    /// answer; 0 for not at all.
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=60_000))]
+    pub(super) inline_ms: u32,
+
+    /// How long a call that waits for its command waits before the command goes on in the background: clients give up
+    /// after a while, and the command would be stopped. Default: 50; with --sync for ever.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(super) sync_limit: Option<u32>,
+
     /// How long a command may run, unless its tool file or the call says otherwise.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(super) timeout: u32,

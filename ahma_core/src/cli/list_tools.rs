@@ -59,6 +59,7 @@ fn built_in(args: &Args) -> Vec<Value> {
     let style = CallStyle {
         always_sync: args.sync,
         no_shell: args.no_shell,
+        ..CallStyle::default()
     };
     let tools = definitions(style).into_iter();
     tools.map(|(_, tool)| listed(&tool, "(server)")).collect()

@@ -40,6 +40,9 @@ pub(super) struct Settings {
 /// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
 const SHARE_OF_A_WORKSPACE: usize = 2;
 
+/// Below the 60 s after which common clients give up and have the command stopped.
+const SYNC_LIMIT_SECONDS: u32 = 50;
+
 /// Why the server cannot start as it was told to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SettingsError {
@@ -139,6 +142,8 @@ impl Settings {
         scope.tool_files = absolute(tool_file_rules(args, environment), directory);
         scope.always_sync = args.sync;
         scope.no_shell = args.no_shell;
+        scope.inline = Duration::from_millis(args.inline_ms.into());
+        scope.sync_limit = sync_limit(args);
         check_workspaces(&scope, &workspaces)?;
         let workspaces = workspaces.into_iter().map(|(name, directory)| {
             let mut workspace = scope.clone();
@@ -224,6 +229,13 @@ pub(super) fn asked_scope<'a>(
     let variable = environment.get(OsStr::new("AHMA_SANDBOX_SCOPE"));
     let flag = args.sandbox_scope.as_deref();
     flag.or(variable.map(Path::new))
+}
+
+/// How long a synchronous call waits; for ever with `--sync`, unless a limit is named.
+fn sync_limit(args: &Args) -> Option<Duration> {
+    let usual = (!args.sync).then_some(SYNC_LIMIT_SECONDS);
+    let seconds = args.sync_limit.or(usual);
+    seconds.map(|seconds| Duration::from_secs(seconds.into()))
 }
 
 fn layer(asked: LayerArg) -> Layer {

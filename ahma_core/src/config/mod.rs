@@ -43,7 +43,11 @@ pub use spec::{
     Restrictions, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolFile, ToolSpec,
     ValueSpec,
 };
+#[cfg(feature = "server")]
+pub(crate) use suggest::nearest;
 pub use text::MAX_FILE_BYTES;
 #[cfg(feature = "server")]
 pub(crate) use values::MAX_FAULTS;
-pub use values::{ArgumentFault, EXECUTION_MODES, META_PARAMETERS, check_arguments, check_call};
+pub use values::{
+    ArgumentFault, EXECUTION_MODES, META_PARAMETERS, SERVICE_MODE, check_arguments, check_call,
+};

@@ -13,6 +13,8 @@ pub struct ServerFacts {
     pub reserved: Vec<ReservedTool>,
     /// Parameters that every call takes and no command sees, as properties of a JSON Schema.
     pub call_parameters: Map<String, Value>,
+    /// The same for calls that may start a service.
+    pub service_parameters: Map<String, Value>,
     /// How an author finds out what a tool takes.
     pub how_to_list: &'static str,
 }
@@ -27,6 +29,14 @@ pub struct ReservedTool {
 }
 
 impl ServerFacts {
+    /// The parameters of calls of a tool.
+    pub(super) fn parameters(&self, allows_service: bool) -> &Map<String, Value> {
+        match allows_service {
+            true => &self.service_parameters,
+            false => &self.call_parameters,
+        }
+    }
+
     pub(super) fn is_reserved(&self, name: &str) -> bool {
         self.reserved.iter().any(|tool| tool.name == name)
     }

@@ -39,6 +39,10 @@ pub struct ToolSpec {
     pub arguments: Vec<ArgumentSpec>,
     /// Whether a call waits for its command, where neither caller nor operator say otherwise.
     pub synchronous: bool,
+    /// Whether a call may start it as a service.
+    pub service: bool,
+    /// Whether it is listed, or only found by searching; none leaves that to where its file is.
+    pub core: Option<bool>,
     /// Deadline in seconds; none means the server's default.
     pub timeout_seconds: Option<u32>,
     /// Variables set for the command.

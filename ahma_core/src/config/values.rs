@@ -16,10 +16,21 @@ const MAX_SHOWN: usize = 200;
 pub(crate) const MAX_FAULTS: usize = 20;
 
 /// Parameters of every tool that steer the call and are never passed on to the command.
-pub const META_PARAMETERS: [&str; 3] = ["working_directory", "execution_mode", "timeout_seconds"];
+pub const META_PARAMETERS: [&str; 4] = [
+    "working_directory",
+    "execution_mode",
+    "timeout_seconds",
+    READY,
+];
+
+/// When a service counts as started; only for calls that start one.
+const READY: &str = "ready";
 
 /// The values of `execution_mode`.
 pub const EXECUTION_MODES: [&str; 3] = ["async", "sync", "auto"];
+
+/// One more value of it, where a tool allows that.
+pub const SERVICE_MODE: &str = "service";
 
 /// What is wrong with one argument of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,13 +55,14 @@ impl ArgumentFault {
 
 /// Everything that is wrong with the arguments of a call of `tool`.
 pub fn check_arguments(tool: &ToolSpec, given: &Map<String, Value>) -> Vec<ArgumentFault> {
-    check_call(&tool.name, &tool.arguments, given)
+    check_call(&tool.name, &tool.arguments, tool.service, given)
 }
 
-/// The same for any tool, by its name and the arguments it takes.
+/// The same for any tool, by its name, the arguments it takes, and whether it may be started as a service.
 pub fn check_call(
     tool: &str,
     arguments: &[ArgumentSpec],
+    allows_service: bool,
     given: &Map<String, Value>,
 ) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
@@ -61,15 +73,15 @@ pub fn check_call(
             faults.push(ArgumentFault::new(tool, message, None));
             return faults;
         }
-        if META_PARAMETERS.contains(&name.as_str()) {
-            if let Err(message) = check_meta_parameter(name, value) {
+        if is_meta_parameter(name, allows_service) {
+            if let Err(message) = check_meta_parameter(name, value, allows_service) {
                 faults.push(ArgumentFault::new(name, message, None));
             }
             continue;
         }
         let found = arguments.iter().find(|argument| is_called(argument, name));
         match found {
-            None => faults.push(unknown_argument(tool, arguments, name)),
+            None => faults.push(unknown_argument(tool, arguments, allows_service, name)),
             Some(argument) if *name != argument.name && given.contains_key(&argument.name) => {
                 let message = format!(
                     "`{name}` is another name of `{}`, which is given too",
@@ -180,14 +192,26 @@ fn begins_with_dash(value: &Value) -> bool {
     }
 }
 
-fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
+fn is_meta_parameter(name: &str, allows_service: bool) -> bool {
+    META_PARAMETERS.contains(&name) && (allows_service || name != READY)
+}
+
+fn check_meta_parameter(name: &str, value: &Value, allows_service: bool) -> Result<(), String> {
     match name {
-        "execution_mode" if EXECUTION_MODES.iter().any(|mode| value == mode) => Ok(()),
-        "execution_mode" => Err(format!(
-            "expected {}, found {}",
-            EXECUTION_MODES.map(|mode| format!("{mode:?}")).join(", "),
-            shown(value)
-        )),
+        "execution_mode" => {
+            let service = allows_service.then_some(SERVICE_MODE);
+            let modes: Vec<&str> = EXECUTION_MODES.into_iter().chain(service).collect();
+            if modes.iter().any(|mode| value == mode) {
+                return Ok(());
+            }
+            let modes: Vec<String> = modes.iter().map(|mode| format!("{mode:?}")).collect();
+            Err(format!(
+                "expected {}, found {}",
+                modes.join(", "),
+                shown(value)
+            ))
+        }
+        READY => check_ready(value),
         "timeout_seconds" => {
             let seconds = whole(value).and_then(|seconds| u32::try_from(seconds).ok());
             let range = bounds::TIMEOUT_SECONDS;
@@ -205,11 +229,39 @@ fn check_meta_parameter(name: &str, value: &Value) -> Result<(), String> {
     }
 }
 
-fn unknown_argument(tool: &str, arguments: &[ArgumentSpec], name: &str) -> ArgumentFault {
+fn check_ready(value: &Value) -> Result<(), String> {
+    let expected = || {
+        let found = shown(value);
+        format!("expected {{\"port\": N}} or {{\"pattern\": REGEX}}, found {found}")
+    };
+    let condition = value.as_object().filter(|it| it.len() == 1);
+    let condition = condition.and_then(|it| it.iter().next());
+    match condition {
+        Some((name, port)) if name == "port" => {
+            let port = whole(port).and_then(|port| u16::try_from(port).ok());
+            port.filter(|port| *port > 0)
+                .map(|_| ())
+                .ok_or_else(expected)
+        }
+        Some((name, Value::String(_))) if name == "pattern" => Ok(()),
+        _ => Err(expected()),
+    }
+}
+
+fn unknown_argument(
+    tool: &str,
+    arguments: &[ArgumentSpec],
+    allows_service: bool,
+    name: &str,
+) -> ArgumentFault {
     let known: Vec<&str> = arguments
         .iter()
         .map(|argument| argument.name.as_str())
-        .chain(META_PARAMETERS)
+        .chain(
+            META_PARAMETERS
+                .into_iter()
+                .filter(|it| is_meta_parameter(it, allows_service)),
+        )
         .collect();
     let hint = nearest(name, known.iter().copied()).map_or_else(
         || format!("arguments of `{tool}`: {}", known.join(", ")),

@@ -61,7 +61,7 @@ impl<'r> Driver<'r> {
 
     /// Follows the command to its end; `None` when it never began and another host can run it.
     pub(super) async fn drive(mut self) -> Option<Completion> {
-        let deadline = Instant::now() + self.plan.deadline;
+        let deadline = self.plan.deadline.map(|it| Instant::now() + it);
         let operation = self.operation;
         let mut stop: Option<Stop> = None;
         // When timeout ends: first with politeness, then with everything.
@@ -73,15 +73,15 @@ impl<'r> Driver<'r> {
                 reason = operation.cancelled(), if stop.is_none() => {
                     stop = Some(Stop::Cancelled(reason));
                     self.command.terminate();
-                    limit = Instant::now() + GRACE;
+                    limit = Some(Instant::now() + GRACE);
                 }
-                () = sleep_until(limit) => {
+                () = at(limit) => {
                     if stop.is_some() {
                         break self.kill().await;
                     }
                     stop = Some(Stop::Deadline);
                     self.command.terminate();
-                    limit = Instant::now() + GRACE;
+                    limit = Some(Instant::now() + GRACE);
                 }
                 length = self.output.read(&mut self.buffer), if self.open => {
                     self.take(length).await;
@@ -158,7 +158,19 @@ impl<'r> Driver<'r> {
     }
 }
 
-fn completion_of(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Duration) -> Completion {
+/// Waits until a moment; for ever where there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn completion_of(
+    exit: Result<Exit, NoExit>,
+    stop: Option<Stop>,
+    deadline: Option<Duration>,
+) -> Completion {
     let (exit_code, signal) = match exit {
         Ok(exit) => (exit.code, exit.signal),
         Err(_) => (None, None),
@@ -167,7 +179,7 @@ fn completion_of(exit: Result<Exit, NoExit>, stop: Option<Stop>, deadline: Durat
         (Some(Stop::Cancelled(reason)), _) => (OperationState::Cancelled, Some(reason)),
         (Some(Stop::Deadline), _) => (
             OperationState::TimedOut,
-            Some(format!("stopped after {} seconds", deadline.as_secs_f64())),
+            deadline.map(|it| format!("stopped after {} seconds", it.as_secs_f64())),
         ),
         (None, Err(NoExit::HostGone)) => (
             OperationState::Lost,

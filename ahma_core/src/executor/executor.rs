@@ -12,7 +12,7 @@ use super::run::{Audited, ReportTrouble, Run};
 use super::slots::Slots;
 use crate::audit::{AuditLog, CommandLine};
 use crate::operation::{
-    AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore,
+    AdmissionError, NewOperation, OperationFilter, OperationHandle, OperationStore, Origin,
 };
 use crate::tamper::ScopeGuard;
 
@@ -78,12 +78,16 @@ impl Executor {
     pub fn start(
         &self,
         job: impl Job,
-        client: &Arc<str>,
+        origin: &Origin,
     ) -> Result<Arc<OperationHandle>, AdmissionError> {
         let JobDescription {
             tool,
             working_directory,
             output_limit,
+            command,
+            deadline,
+            is_service,
+            input,
         } = job.describe();
         let lines = job.command_lines();
         let held = self.bytes.hold(lines.iter().map(CommandLine::len).sum());
@@ -93,6 +97,11 @@ impl Executor {
             tool,
             working_directory,
             output_limit,
+            command,
+            deadline,
+            is_service,
+            input,
+            origin: origin.clone(),
         })?;
         let run = Run {
             hosts: Arc::clone(&self.hosts),
@@ -104,7 +113,7 @@ impl Executor {
             _held: held,
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),
-                client: Arc::clone(client),
+                client: Arc::clone(&origin.client),
                 context: OnceLock::new(),
             }),
         };

@@ -1,11 +1,13 @@
 //! What an operation does.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::plan::CommandPlan;
 use super::run::Run;
 use crate::audit::CommandLine;
-use crate::operation::Completion;
+use crate::operation::{Completion, InputWriter};
 
 /// Work that becomes one operation. It runs commands through the [`Run`] it is given, or does without any.
 pub trait Job: Send + Sync + 'static {
@@ -28,6 +30,14 @@ pub struct JobDescription {
     pub working_directory: PathBuf,
     /// Output that is kept, in bytes.
     pub output_limit: Option<u64>,
+    /// What it runs, for people.
+    pub command: String,
+    /// How long it may run.
+    pub deadline: Option<Duration>,
+    /// Whether it is meant to go on until somebody ends it.
+    pub is_service: bool,
+    /// Where its input can be written, where it was asked for.
+    pub input: Option<Arc<InputWriter>>,
 }
 
 impl Job for CommandPlan {
@@ -36,6 +46,10 @@ impl Job for CommandPlan {
             tool: self.tool.clone(),
             working_directory: self.working_directory.clone(),
             output_limit: self.restrictions.output_mb.map(|mb| u64::from(mb) << 20),
+            command: self.shown(),
+            deadline: self.deadline,
+            is_service: self.is_service,
+            input: self.input_writer.clone(),
         }
     }
 

@@ -10,9 +10,13 @@ use ahma_sandbox::{CommandRequest, Input};
 use super::command_line::Arg;
 use crate::audit::CommandLine;
 use crate::config::Restrictions;
+use crate::operation::InputWriter;
 
 /// Everything a command finds in its environment. Shared, because most commands have the same.
 pub type Environment = Arc<Vec<(OsString, OsString)>>;
+
+/// Bytes of a command line that are worth showing.
+const MAX_SHOWN_LEN: usize = 400;
 
 /// What a plan runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +42,19 @@ pub struct CommandPlan {
     pub working_directory: PathBuf,
     /// What it reads.
     pub input: Input,
+    /// Where its input can be written while it runs, when that is a pipe.
+    pub input_writer: Option<Arc<InputWriter>>,
     /// It is stopped when it has run this long.
-    pub deadline: Duration,
+    pub deadline: Option<Duration>,
+    /// Whether it is meant to go on until somebody ends it.
+    pub is_service: bool,
     /// What its tool gives up of what the operator granted.
     pub restrictions: Restrictions,
+}
+
+/// As much of a script, or of a word, as anybody is shown; a caller decides how long it is.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_SHOWN_LEN)]
 }
 
 impl CommandPlan {
@@ -54,12 +67,30 @@ impl CommandPlan {
         }
     }
 
+    /// Its command line for people: the script itself, or the program with its arguments.
+    pub(super) fn shown(&self) -> String {
+        if let (CommandKind::Script, Some(script)) = (self.kind, self.arguments.last()) {
+            return beginning(script.text()).to_owned();
+        }
+        let mut line = String::new();
+        for word in self.arguments.iter().map(Arg::text) {
+            if line.len() > MAX_SHOWN_LEN {
+                break;
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&shell_words::quote(beginning(word)));
+        }
+        line
+    }
+
     /// Its command line, as it is recorded.
     pub fn command_line(&self) -> CommandLine<'_> {
         CommandLine {
             words: self.arguments.iter().map(Arg::text).collect(),
             input: match &self.input {
-                Input::Nothing => None,
+                Input::Nothing | Input::Pipe(_) => None,
                 Input::Bytes(bytes) => Some(bytes),
             },
         }

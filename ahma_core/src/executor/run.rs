@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ahma_sandbox::{RunningCommand, SandboxHost, SpawnError, StartError};
+use ahma_sandbox::{Input, RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
 
 use super::arg_files::ArgFiles;
@@ -146,6 +146,9 @@ impl Run {
                 Ok(None) => continue,
                 Err(completion) => return completion,
             };
+            if let Input::Pipe(pipe) = &plan.input {
+                pipe.release();
+            }
             self.store.running(&self.operation);
             let Some(output) = command.take_output() else {
                 break;

@@ -1,5 +1,7 @@
 //! Which operations are asked for.
 
+use std::sync::Arc;
+
 use super::{OperationHandle, OperationState};
 
 /// Conditions that an operation has to meet, all of them. The default is met by every operation.
@@ -13,6 +15,8 @@ pub struct OperationFilter {
     pub state: Option<OperationState>,
     /// Only operations that have not ended.
     pub unfinished: bool,
+    /// Only operations that have ended, and whose result the client of this key asked for and has not been given.
+    pub not_given_to: Option<Arc<str>>,
     /// At most this many, the newest.
     pub limit: Option<usize>,
 }
@@ -36,5 +40,8 @@ impl OperationFilter {
                 || prefixes.any(|prefix| operation.tool().starts_with(prefix.as_str())))
             && self.state.is_none_or(|wanted| wanted == state)
             && !(self.unfinished && state.is_final())
+            && self.not_given_to.as_ref().is_none_or(|key| {
+                state.is_final() && !operation.is_given() && operation.origin().key == *key
+            })
     }
 }

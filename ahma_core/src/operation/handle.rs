@@ -2,17 +2,39 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
 use super::event::{OperationEvent, Publisher};
-use super::{Completion, OperationId, OperationRecord, OperationState};
+use super::{Completion, InputWriter, OperationId, OperationRecord, OperationState};
 use crate::light_watch::LightWatch;
 use crate::output::{Output, SpoolPlace};
 
 /// Bytes of the reason for an end.
 const MAX_REASON_LEN: usize = 1024;
+/// Bytes of a command line that are remembered.
+const MAX_COMMAND_LEN: usize = 200;
+
+/// Who asked for an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// What the client calls itself.
+    pub client: Arc<str>,
+    /// Tells clients apart, also those of one name: its session where it has one.
+    pub key: Arc<str>,
+}
+
+impl From<&str> for Origin {
+    /// A client that is the only one of its name.
+    fn from(name: &str) -> Self {
+        Origin {
+            client: name.into(),
+            key: name.into(),
+        }
+    }
+}
 
 /// An operation to begin.
 #[derive(Debug, Clone)]
@@ -23,6 +45,16 @@ pub struct NewOperation {
     pub working_directory: PathBuf,
     /// Output that is kept, in bytes; what comes after it is counted and dropped.
     pub output_limit: Option<u64>,
+    /// What it runs, for people; the beginning of it is remembered.
+    pub command: String,
+    /// How long it may run once it runs.
+    pub deadline: Option<Duration>,
+    /// Whether it is meant to go on until somebody ends it.
+    pub is_service: bool,
+    /// Where its input can be written, where it was asked for.
+    pub input: Option<Arc<InputWriter>>,
+    /// Who asked for it.
+    pub origin: Origin,
 }
 
 /// One operation.
@@ -33,6 +65,13 @@ pub struct OperationHandle {
     pub(super) number: u64,
     tool: String,
     working_directory: PathBuf,
+    command: Box<str>,
+    deadline: Option<Duration>,
+    is_service: bool,
+    input: Option<Arc<InputWriter>>,
+    origin: Origin,
+    /// Whether the one who asked for it has been given its result.
+    is_given: AtomicBool,
     created: Instant,
     created_at: SystemTime,
     output: Output,
@@ -49,6 +88,8 @@ pub(super) struct Stage {
     pub(super) ended: Option<Instant>,
     /// When this was written down.
     pub(super) since: SystemTime,
+    /// When it began to run.
+    pub(super) running_since: Option<SystemTime>,
     /// What a queued operation waits for before it may run.
     pub(super) waits_for: Option<&'static str>,
     /// What it is doing now, where it does several things.
@@ -68,6 +109,12 @@ impl OperationHandle {
             number,
             tool: new.tool,
             working_directory: new.working_directory,
+            command: beginning(&new.command).into(),
+            deadline: new.deadline,
+            is_service: new.is_service,
+            input: new.input,
+            origin: new.origin,
+            is_given: AtomicBool::new(false),
             created: Instant::now(),
             created_at: SystemTime::now(),
             output: Output::new(spools),
@@ -76,6 +123,7 @@ impl OperationHandle {
                 completion: None,
                 ended: None,
                 since: SystemTime::now(),
+                running_since: None,
                 waits_for: None,
                 step: None,
             }),
@@ -92,6 +140,47 @@ impl OperationHandle {
     /// The tool that was called.
     pub fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// The beginning of what it runs, on one line.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// How long it may run, where there is a limit.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
+    /// Whether it is meant to go on until somebody ends it.
+    pub fn is_service(&self) -> bool {
+        self.is_service
+    }
+
+    /// Where its input can be written, where it was asked for.
+    pub fn input(&self) -> Option<&Arc<InputWriter>> {
+        self.input.as_ref()
+    }
+
+    /// When it is stopped, once it runs.
+    pub fn ends_at(&self) -> Option<SystemTime> {
+        let running_since = self.stage.read(|stage| stage.running_since);
+        running_since?.checked_add(self.deadline?)
+    }
+
+    /// Who asked for it.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Notes that the one who asked for it has been given its result.
+    pub fn note_given(&self) {
+        self.is_given.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the one who asked for it has been given its result.
+    pub fn is_given(&self) -> bool {
+        self.is_given.load(Ordering::Relaxed)
     }
 
     /// What it has written so far.
@@ -185,6 +274,16 @@ impl OperationHandle {
     pub(super) fn publish_change(&self) {
         self.events
             .publish(|| OperationEvent::Changed(Arc::new(self.record())));
+    }
+}
+
+/// The beginning of a command line, on one line.
+fn beginning(command: &str) -> String {
+    let cut = &command[..command.floor_char_boundary(MAX_COMMAND_LEN)];
+    let line = cut.replace(['\n', '\r', '\t'], " ");
+    match cut.len() < command.len() {
+        true => format!("{line}…"),
+        false => line,
     }
 }
 

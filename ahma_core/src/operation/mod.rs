@@ -11,6 +11,7 @@ mod completion;
 mod event;
 mod filter;
 mod handle;
+mod input_writer;
 mod store;
 
 pub use ahma_contract::{OperationId, OperationRecord, OperationState};
@@ -18,5 +19,6 @@ pub use ahma_contract::{OperationId, OperationRecord, OperationState};
 pub use completion::Completion;
 pub use event::{OperationEvent, OperationEvents};
 pub use filter::OperationFilter;
-pub use handle::{NewOperation, OperationHandle};
+pub use handle::{NewOperation, OperationHandle, Origin};
+pub use input_writer::InputWriter;
 pub use store::{AdmissionError, OperationStore, Retention};

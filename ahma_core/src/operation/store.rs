@@ -182,6 +182,7 @@ impl OperationStore {
                 stage.state = OperationState::Running;
                 stage.waits_for = None;
                 stage.since = SystemTime::now();
+                stage.running_since = Some(stage.since);
             }
             changes
         });

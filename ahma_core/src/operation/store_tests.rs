@@ -23,6 +23,11 @@ fn begin(store: &OperationStore, tool: &str) -> Arc<OperationHandle> {
         tool: tool.to_owned(),
         working_directory: "/".into(),
         output_limit: None,
+        command: String::new(),
+        deadline: None,
+        is_service: false,
+        input: None,
+        origin: "test".into(),
     };
     store.begin(new).unwrap()
 }
@@ -76,6 +81,11 @@ async fn only_so_many_unfinished_operations_are_taken() {
         tool: "t".to_owned(),
         working_directory: "/".into(),
         output_limit: None,
+        command: String::new(),
+        deadline: None,
+        is_service: false,
+        input: None,
+        origin: "test".into(),
     };
     let refused = store.begin(new.clone()).unwrap_err();
     assert!(matches!(refused, AdmissionError::Full(3)), "{refused}");

@@ -8,6 +8,8 @@ use super::clean::{clean, rest_at_start, unfinished_at_end};
 pub const INLINE_LIMIT: usize = 48 * 1024;
 const HEAD: usize = INLINE_LIMIT / 2;
 const TAIL: usize = INLINE_LIMIT / 2;
+/// Bytes of the last lines.
+const MAX_LINES_LEN: usize = 2048;
 
 /// The text of an output as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,19 @@ impl Capture {
             .map(str::trim)
             .find(|line| !line.is_empty())
             .map(str::to_owned)
+    }
+
+    /// The last lines, as far as they are not too long.
+    pub(super) fn last_lines(&self, count: usize) -> Option<String> {
+        let kept = self.whole();
+        let cut = kept.len().saturating_sub(MAX_LINES_LEN);
+        let recent = &kept[cut..];
+        // Not from the middle of a letter.
+        let recent = &recent[if cut > 0 { rest_at_start(recent) } else { 0 }..];
+        let text = clean(recent);
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let last = &lines[lines.len().saturating_sub(count)..];
+        (!last.is_empty()).then(|| last.join("\n"))
     }
 
     /// The text to show. `how_to_read` is told the bytes left out and completes the note in the gap.

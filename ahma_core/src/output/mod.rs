@@ -11,10 +11,12 @@
 
 mod capture;
 mod clean;
+mod lines;
 mod page;
 mod spool;
 mod spool_budget;
 mod store;
+mod watch;
 
 pub use capture::INLINE_LIMIT;
 pub use page::{Page, PageRequest, SearchHit};

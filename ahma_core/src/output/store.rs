@@ -152,6 +152,11 @@ impl Output {
         self.capture().last_line()
     }
 
+    /// The last lines, or as much of them as is worth showing of what goes on; none when nothing was written.
+    pub fn last_lines(&self, count: usize) -> Option<String> {
+        self.capture().last_lines(count)
+    }
+
     /// The text to show, with a note in the gap where there is one.
     pub fn render(&self, how_to_read: impl FnOnce(u64, u64) -> String) -> Rendered {
         self.capture().render(how_to_read)

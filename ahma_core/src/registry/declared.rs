@@ -128,6 +128,12 @@ impl DeclaredTools {
         &self.unavailable
     }
 
+    /// Tools that are for other projects.
+    pub(crate) fn unfitting(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        let tools = self.files.iter().flat_map(|file| &file.tools);
+        tools.filter(|tool| !fits(tool, &self.project))
+    }
+
     /// Names of tools that their files switch off.
     pub(crate) fn disabled(&self) -> Vec<&String> {
         self.files.iter().flat_map(|file| &file.disabled).collect()

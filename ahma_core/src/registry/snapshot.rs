@@ -92,6 +92,11 @@ impl ToolSnapshot {
         self.by_name.get(name)
     }
 
+    /// The names of all tools that can be called.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
     /// Tools that others of the same name keep from being offered.
     pub(crate) fn shadowed(&self) -> &[Shadowed] {
         &self.shadowed

@@ -56,6 +56,10 @@ pub struct ScopeConfig {
     pub always_sync: bool,
     /// Whether there is no shell tool.
     pub no_shell: bool,
+    /// How long an asynchronous call waits for a result that may be there in a moment.
+    pub inline: Duration,
+    /// How long a synchronous call waits before it hands over to the background; for ever where there is no limit.
+    pub sync_limit: Option<Duration>,
     /// Other directories of the same program in which commands may write.
     pub siblings: Arc<Siblings>,
 }
@@ -90,6 +94,8 @@ impl ScopeConfig {
             tool_files: ToolFileRules::default(),
             always_sync: false,
             no_shell: false,
+            inline: Duration::from_secs(1),
+            sync_limit: Some(Duration::from_secs(50)),
             siblings: Arc::default(),
         }
     }

@@ -133,6 +133,8 @@ impl Scope {
         let style = CallStyle {
             always_sync: config.always_sync,
             no_shell: config.no_shell,
+            inline: config.inline,
+            sync_limit: config.sync_limit,
         };
         let (reload, registry) = match (tools, prepared.reload) {
             (Tools::Shared(registry), _) => (None, registry),

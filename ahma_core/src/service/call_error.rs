@@ -2,20 +2,81 @@
 
 use std::fmt;
 
+use crate::operation::AdmissionError;
+
+/// What kind of error a result is, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The arguments are wrong; others may be right.
+    Validation,
+    /// Not allowed, or not available here; the same call will not succeed.
+    Refused,
+    /// Too much at once; the same call may succeed later.
+    Rate,
+    /// Stopped at its deadline.
+    Timeout,
+    /// Ran, and did not succeed.
+    Failed,
+}
+
+impl ErrorKind {
+    /// The word programs see.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Validation => "validation",
+            ErrorKind::Refused => "refused",
+            ErrorKind::Rate => "rate",
+            ErrorKind::Timeout => "timeout",
+            ErrorKind::Failed => "failed",
+        }
+    }
+}
+
 /// A call that is refused: what is wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError {
+    kind: ErrorKind,
     message: String,
     hint: Option<String>,
 }
 
 impl CallError {
-    /// What is wrong, as a lower-case fragment.
+    /// What is wrong with the arguments, as a lower-case fragment.
     pub fn new(message: impl Into<String>) -> Self {
+        CallError::of_kind(ErrorKind::Validation, message)
+    }
+
+    /// What is not allowed, or not available here, as a lower-case fragment.
+    pub fn refused(message: impl Into<String>) -> Self {
+        CallError::of_kind(ErrorKind::Refused, message)
+    }
+
+    /// What could not be done although the call is right, as a lower-case fragment.
+    pub fn failed(message: impl Into<String>) -> Self {
+        CallError::of_kind(ErrorKind::Failed, message)
+    }
+
+    fn of_kind(kind: ErrorKind, message: impl Into<String>) -> Self {
         CallError {
+            kind,
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// An operation that is not taken in.
+    #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+    pub(crate) fn not_admitted(why: AdmissionError) -> Self {
+        let kind = match why {
+            AdmissionError::Full(_) | AdmissionError::TooManyBytes => ErrorKind::Rate,
+            AdmissionError::Stopping | AdmissionError::NoRandomness(_) => ErrorKind::Failed,
+        };
+        CallError::of_kind(kind, why.to_string())
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 
     /// The same, with what to do about it.
@@ -28,7 +89,7 @@ impl CallError {
 
     /// What nobody reads: the SDK drops answers to calls that were cancelled.
     pub(crate) fn cancelled() -> Self {
-        CallError::new("the call was cancelled")
+        CallError::failed("the call was cancelled")
     }
 }
 

@@ -2,26 +2,26 @@
 //!
 //! Plain data, without the feature `server` too: a tool file is checked the same way wherever it is checked.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
 use crate::config::{
-    ArgumentSpec, Delivery, EXECUTION_MODES, ScalarKind, ScalarSpec, TIMEOUT_SECONDS, ValueSpec,
+    ArgumentSpec, Delivery, EXECUTION_MODES, SERVICE_MODE, ScalarKind, ScalarSpec, TIMEOUT_SECONDS,
+    ValueSpec,
 };
 
 /// The tool that runs scripts.
 pub(super) const SHELL: &str = "sandboxed_shell";
-
-/// How long an `auto` call waits before it goes on in the background.
-pub(super) const AUTO_WAIT: Duration = Duration::from_secs(10);
 
 /// What a call of the shell takes, besides the parameters of every call. Described like the arguments of a declared
 /// tool, because steps of sequences are checked against it.
 pub(super) fn shell_arguments() -> Vec<ArgumentSpec> {
     vec![
         text("command", "The script.", true),
-        text("stdin", "What the script reads from standard input.", false),
+        text("stdin", "Standard input of the script.", false),
+        ArgumentSpec {
+            values: ValueSpec::Boolean,
+            ..text("input", "true: `send_input` can write to it.", false)
+        },
     ]
 }
 
@@ -48,31 +48,42 @@ fn text(name: &str, description: &str, required: bool) -> ArgumentSpec {
 
 /// Parameters that steer a call and are never passed on to its command.
 pub(super) fn call_parameters() -> Map<String, Value> {
-    let modes = format!(
-        "async: answer at once with an operation id. sync: answer with the result. auto: wait up to {} seconds, \
-         then go on in the background.",
-        AUTO_WAIT.as_secs()
-    );
-    let mut parameters = Map::new();
+    parameters(&EXECUTION_MODES)
+}
+
+/// The same for calls that may start a service.
+pub(super) fn service_parameters() -> Map<String, Value> {
+    let mut modes = EXECUTION_MODES.to_vec();
+    modes.push(SERVICE_MODE);
+    let mut parameters = parameters(&modes);
     parameters.insert(
-        "working_directory".into(),
+        "ready".into(),
         json!({
-            "type": "string",
-            "description": "Directory to run in, inside the sandbox scope. Default: the scope."
+            "type": "object",
+            "properties": {
+                "port": { "type": "integer", "minimum": 1, "maximum": u16::MAX },
+                "pattern": { "type": "string" }
+            },
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": false
         }),
     );
+    parameters
+}
+
+/// Without descriptions: they are in every tool of every list. The server's instructions explain them once.
+fn parameters(modes: &[&str]) -> Map<String, Value> {
+    let mut parameters = Map::new();
+    parameters.insert("working_directory".into(), json!({ "type": "string" }));
     parameters.insert(
         "execution_mode".into(),
-        json!({ "type": "string", "enum": EXECUTION_MODES, "description": modes }),
+        json!({ "type": "string", "enum": modes }),
     );
+    let (least, most) = (TIMEOUT_SECONDS.start(), TIMEOUT_SECONDS.end());
     parameters.insert(
         "timeout_seconds".into(),
-        json!({
-            "type": "integer",
-            "minimum": TIMEOUT_SECONDS.start(),
-            "maximum": TIMEOUT_SECONDS.end(),
-            "description": "The command is stopped after this many seconds."
-        }),
+        json!({ "type": "integer", "minimum": least, "maximum": most }),
     );
     parameters
 }

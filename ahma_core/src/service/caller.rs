@@ -1,9 +1,8 @@
 //! The client that made a call, and what it is notified of.
 //!
 //! While a call with a progress token is open, its client is notified of what the command wrote last. When an operation
-//! that goes on in the background ends, clients of 2025-11-25 and earlier are notified twice, as progress and as a
-//! message, because several drop progress that comes after the answer. 2026-07-28 has no place for either; its clients
-//! can have a task instead.
+//! that goes on in the background ends, clients of 2025-11-25 and earlier are notified with a message, and also as progress
+//! where their call gave a token for it. 2026-07-28 has no place for either; its clients can have a task instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,16 +18,18 @@ use super::context::ServiceContext;
 use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
-use crate::operation::OperationHandle;
+use crate::operation::{OperationHandle, Origin};
 
 /// A longer name of a client is cut.
 const MAX_CLIENT_LEN: usize = 200;
+/// The key of steps of sequences, which no client has.
+const NOBODY: &str = "\0";
 pub(crate) const SESSION_ENDED: &str = "its session has ended";
 
 /// The client that made a call.
 pub(super) struct Caller {
-    /// What the client calls itself.
-    pub(super) client: Arc<str>,
+    /// What the client calls itself, and what tells it apart from others.
+    pub(super) origin: Origin,
     /// Its client does not want the answer any more.
     pub(super) cancelled: CancellationToken,
     /// Its client can follow what goes on in the background as a task.
@@ -58,14 +59,22 @@ impl Caller {
         let token = context.meta.get_progress_token();
         let capabilities = context.client_capabilities();
         let sent = Arc::<AtomicU32>::default();
+        let session = context.extensions.get::<SessionHandle>().cloned();
+        let client: Arc<str> = context.client_info().map_or("unknown".into(), |client| {
+            let name = format!("{} {}", client.name, client.version);
+            name[..name.floor_char_boundary(MAX_CLIENT_LEN)].into()
+        });
+        let key = match (&session, stateless) {
+            (Some(session), _) => session.id().into(),
+            // One client is connected.
+            (None, false) => "".into(),
+            (None, true) => Arc::clone(&client),
+        };
         Caller {
-            client: context.client_info().map_or("unknown".into(), |client| {
-                let name = format!("{} {}", client.name, client.version);
-                name[..name.floor_char_boundary(MAX_CLIENT_LEN)].into()
-            }),
+            origin: Origin { client, key },
             cancelled: context.ct.clone(),
             takes_tasks: stateless && capabilities.is_some_and(|it| it.supports_tasks()),
-            session: context.extensions.get::<SessionHandle>().cloned(),
+            session,
             live: token.clone().map(|token| LiveProgress {
                 peer: context.peer.clone(),
                 sent: Arc::clone(&sent),
@@ -83,7 +92,10 @@ impl Caller {
     /// A step of a sequence: nobody is notified.
     pub(super) fn nobody() -> Self {
         Caller {
-            client: "".into(),
+            origin: Origin {
+                client: "".into(),
+                key: NOBODY.into(),
+            },
             cancelled: CancellationToken::new(),
             takes_tasks: false,
             session: None,
@@ -158,16 +170,14 @@ impl Listener {
         let record = operation.record();
         let text = finished_text(operation, context);
         let meta = json!({ RECORD_KEY: record });
-        // Without a token of its own, the operation's id serves as one.
-        let token = match &self.token {
-            Some(token) => json!(token),
-            None => json!(operation.id()),
-        };
-        let last = self.sent.load(Ordering::Relaxed) + 1;
-        let progress = json!({
-            "progressToken": token, "progress": last, "total": last, "message": text, "_meta": meta
-        });
-        self.send("notifications/progress", progress).await;
+        // Only on a token that the call gave: clients report any other as an error.
+        if let Some(token) = &self.token {
+            let last = self.sent.load(Ordering::Relaxed) + 1;
+            let progress = json!({
+                "progressToken": token, "progress": last, "total": last, "message": text, "_meta": meta
+            });
+            self.send("notifications/progress", progress).await;
+        }
         if self.wants_messages.load(Ordering::Relaxed) {
             let message = json!({
                 "level": "info", "logger": "ahma_mcp", "data": text, "_meta": meta

@@ -55,6 +55,10 @@ pub(crate) struct CallStyle {
     pub(crate) always_sync: bool,
     /// There is no shell.
     pub(crate) no_shell: bool,
+    /// How long an asynchronous call waits for a result that may be there in a moment.
+    pub(crate) inline: Duration,
+    /// How long a synchronous call waits before it hands over; for ever where there is none.
+    pub(crate) sync_limit: Option<Duration>,
 }
 
 impl ServiceContext {

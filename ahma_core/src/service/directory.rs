@@ -34,7 +34,7 @@ pub(super) async fn working_directory(
         Unusable::Inside(why) => CallError::new(format!(
             "the working directory `{shown}` cannot be used: {why}"
         )),
-        Unusable::Outside => CallError::new(format!(
+        Unusable::Outside => CallError::refused(format!(
             "the working directory `{shown}` is outside the sandbox scope {}",
             scope.display()
         )),

@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use super::call_error::CallError;
 use super::caller::Caller;
 use super::context::ServiceContext;
-use super::follow::{ExecutionMode, follow};
+use super::execution_mode::ExecutionMode;
+use super::follow::follow;
 use super::tools::{self, Request};
-use super::{plan, respond, sequence_plan};
+use super::{plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
@@ -24,8 +25,7 @@ pub(super) async fn call(
 ) -> Result<CallToolResponse, ErrorData> {
     let offered = context.registry.current();
     let Some(entry) = offered.find(name) else {
-        let message = format!("there is no tool `{}`", respond::cut(name));
-        return Err(ErrorData::invalid_params(message, None));
+        return Err(unknown_tool::error(&offered, name));
     };
     let answer = match &entry.runner {
         Runner::BuiltIn(built_in) => {
@@ -36,7 +36,7 @@ pub(super) async fn call(
             };
             match tools::find(built_in) {
                 Some(tool) => tool.call(request, arguments).await,
-                None => Err(CallError::new("it is not available now")),
+                None => Err(CallError::refused("it is not available now")),
             }
         }
         Runner::Declared(tool) => declared(context, tool, arguments, caller).await,
@@ -55,15 +55,15 @@ async fn declared(
         true => ExecutionMode::Sync,
         false => ExecutionMode::Async,
     };
-    let mode = context.style.mode(call.mode(), usual);
+    let answering = plan::answering(context, &call, usual).await?;
     match &tool.action {
         Action::Run(_) => {
             let plan = plan::declared(context, tool, call).await?;
-            follow(context, plan, mode, caller).await
+            follow(context, plan, answering, caller).await
         }
         Action::Sequence(steps) => {
             let job = sequence_plan::plan(context, tool, steps, &call).await?;
-            follow(context, job, mode, caller).await
+            follow(context, job, answering, caller).await
         }
     }
 }

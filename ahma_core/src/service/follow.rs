@@ -4,88 +4,114 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::CallToolResponse;
-use serde::Deserialize;
 
 use super::call_error::CallError;
-use super::call_parameters::AUTO_WAIT;
 use super::caller::Caller;
-use super::context::{CallStyle, ServiceContext};
+use super::context::ServiceContext;
+use super::execution_mode::ExecutionMode;
+use super::readiness::Readiness;
 use super::{respond, tasks};
 use crate::executor::Job;
+use crate::operation::OperationHandle;
 
-/// How a call relates to its command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum ExecutionMode {
-    /// Answers at once.
-    Async,
-    /// Answers with the result.
-    Sync,
-    /// Waits a little, then goes on in the background.
-    Auto,
-}
-
-impl CallStyle {
-    /// How a call relates to its command: the operator decides before the caller, who decides before the tool.
-    pub(super) fn mode(self, asked: Option<ExecutionMode>, usual: ExecutionMode) -> ExecutionMode {
-        match self.always_sync {
-            true => ExecutionMode::Sync,
-            false => asked.unwrap_or(usual),
-        }
-    }
+/// How a job is answered for.
+pub(super) struct Answering {
+    pub(super) mode: ExecutionMode,
+    /// When a service counts as started.
+    pub(super) ready: Option<Readiness>,
 }
 
 /// Starts a job and answers.
 pub(super) async fn follow(
     context: &Arc<ServiceContext>,
     job: impl Job,
-    mode: ExecutionMode,
+    answering: Answering,
     caller: &Caller,
 ) -> Result<CallToolResponse, CallError> {
+    let Answering { mode, ready } = answering;
     if caller.cancelled.is_cancelled() {
         return Err(CallError::cancelled());
     }
-    let operation = context.executor.start(job, &caller.client);
-    let operation = operation.map_err(|why| CallError::new(why.to_string()))?;
+    let operation = context.executor.start(job, &caller.origin);
+    let operation = operation.map_err(CallError::not_admitted)?;
     let hand_over = || {
         caller.end_with_session(&operation);
         caller.notify_at_end(&operation, context);
         match caller.takes_tasks {
             true => tasks::created(&operation, context).into(),
-            false => respond::started(&operation).into(),
+            false => respond::started(&operation, mode).into(),
         }
     };
-    let limit = match mode {
-        ExecutionMode::Async => return Ok(hand_over()),
-        ExecutionMode::Sync => None,
-        ExecutionMode::Auto => Some(AUTO_WAIT),
-    };
+    let limit = context.style.limit(mode);
     let outcome = async {
         tokio::select! {
-            _ = operation.ended() => true,
-            () = after(limit) => false,
+            biased;
+            _ = operation.ended() => Outcome::Ended,
+            () = after(limit) => Outcome::GoesOn,
+            () = is_ready(ready.as_ref(), &operation, context) => Outcome::Ready,
         }
     };
-    let operations = std::slice::from_ref(&operation);
+    let waiting = async {
+        match mode {
+            // A call that is answered in a moment is not worth a notification.
+            ExecutionMode::Async => outcome.await,
+            ExecutionMode::Sync | ExecutionMode::Auto | ExecutionMode::Service => {
+                let operations = std::slice::from_ref(&operation);
+                caller.notified_while(operations, outcome).await
+            }
+        }
+    };
     // Watched on its own: a notification may have to wait for a client that does not read.
     let cancelling = async {
         operation.cancel(caller.gives_up().await);
         operation.ended().await;
-        true
+        Outcome::Ended
     };
-    let has_ended = tokio::select! {
+    let outcome = tokio::select! {
         biased;
-        has_ended = caller.notified_while(operations, outcome) => has_ended,
-        has_ended = cancelling => has_ended,
+        outcome = waiting => outcome,
+        outcome = cancelling => outcome,
     };
-    match has_ended {
-        true => Ok(respond::finished(&operation, context).into()),
-        false => Ok(hand_over()),
+    match (outcome, ready) {
+        (Outcome::Ended, _) => {
+            operation.note_given();
+            Ok(respond::finished(&operation, context).into())
+        }
+        (Outcome::Ready, Some(ready)) => {
+            caller.end_with_session(&operation);
+            caller.notify_at_end(&operation, context);
+            Ok(respond::ready(&operation, &ready.reason()).into())
+        }
+        (Outcome::Ready | Outcome::GoesOn, _) => Ok(hand_over()),
+    }
+}
+
+/// What came first.
+enum Outcome {
+    /// The end.
+    Ended,
+    /// The service can be used.
+    Ready,
+    /// Neither, and nobody waits any longer.
+    GoesOn,
+}
+
+/// Waits until a service can be used; for ever where it is none.
+async fn is_ready(
+    ready: Option<&Readiness>,
+    operation: &OperationHandle,
+    context: &ServiceContext,
+) {
+    match ready {
+        Some(ready) => ready.holds(operation, context).await,
+        None => std::future::pending().await,
     }
 }
 
 async fn after(limit: Option<Duration>) {
     match limit {
+        // The timer's shortest time is enough for a quick command.
+        Some(Duration::ZERO) => {}
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
     }

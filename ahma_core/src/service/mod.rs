@@ -32,6 +32,8 @@ mod dispatch;
 #[cfg(feature = "server")]
 mod endpoint_info;
 #[cfg(feature = "server")]
+mod execution_mode;
+#[cfg(feature = "server")]
 mod follow;
 #[cfg(feature = "server")]
 mod handler;
@@ -44,6 +46,8 @@ mod plan;
 #[cfg(feature = "server")]
 mod progress;
 #[cfg(feature = "server")]
+mod readiness;
+#[cfg(feature = "server")]
 mod respond;
 #[cfg(feature = "server")]
 mod revision;
@@ -55,6 +59,8 @@ mod sequence;
 mod sequence_plan;
 #[cfg(feature = "server")]
 mod tasks;
+#[cfg(feature = "server")]
+mod unknown_tool;
 
 #[cfg(feature = "server")]
 pub use call_error::CallError;

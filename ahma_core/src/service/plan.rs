@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ahma_sandbox::Input;
+use ahma_sandbox::{Input, InputPipe};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
@@ -14,16 +14,22 @@ use super::call_error::CallError;
 use super::call_parameters::{SHELL, shell_arguments};
 use super::context::ServiceContext;
 use super::directory::working_directory;
-use super::follow::ExecutionMode;
+use super::execution_mode::ExecutionMode;
+use super::follow::Answering;
+use super::readiness::{Readiness, ReadyWhen};
 use crate::config::{
     ArgumentFault, ArgumentSpec, META_PARAMETERS, Restrictions, ToolSpec, check_arguments,
     check_call,
 };
 use crate::executor::command_line::{Arg, PathContext, build};
 use crate::executor::{CommandKind, CommandPlan};
+use crate::operation::InputWriter;
 
 /// Letters that are compared with patterns while others wait.
 const MAX_AT_ONCE: usize = 256;
+
+/// A longer script is given to the shell as a file: the kernel takes words up to 128 KiB.
+const MAX_SCRIPT_WORD: usize = 100 * 1024;
 
 /// Made once: every script is checked against them.
 static SHELL_ARGUMENTS: LazyLock<Vec<ArgumentSpec>> = LazyLock::new(shell_arguments);
@@ -42,12 +48,29 @@ struct CallParameters {
     execution_mode: Option<ExecutionMode>,
     /// A whole number in its bounds, perhaps written as `5.0`.
     timeout_seconds: Option<f64>,
+    ready: Option<ReadyWhen>,
 }
 
 impl CheckedCall {
     /// How the caller wants to be answered.
     pub(super) fn mode(&self) -> Option<ExecutionMode> {
         self.parameters.execution_mode
+    }
+
+    /// What the caller waits for when it starts a service.
+    fn ready(&self) -> Option<&ReadyWhen> {
+        self.parameters.ready.as_ref()
+    }
+
+    /// Whether the caller starts a service.
+    fn is_service(&self) -> bool {
+        self.mode() == Some(ExecutionMode::Service)
+    }
+
+    /// How long the command may run: as the caller says, else as usual. A service has no deadline of its own accord.
+    fn deadline(&self, usual: Duration) -> Option<Duration> {
+        let usual = (!self.is_service()).then_some(usual);
+        self.timeout().or(usual)
     }
 
     /// The directory the caller names.
@@ -76,7 +99,7 @@ pub(super) async fn check(
         let faults = check_arguments(&tool, &arguments);
         checked(&tool.name, faults, arguments)
     });
-    let stopped = |_| CallError::new("the server stops");
+    let stopped = |_| CallError::failed("the server stops");
     checking.await.map_err(stopped)?
 }
 
@@ -97,7 +120,7 @@ fn length(value: &Value) -> usize {
 
 /// Checks the arguments of the shell, with the same messages.
 pub(super) fn check_script(arguments: Map<String, Value>) -> Result<CheckedCall, CallError> {
-    let faults = check_call(SHELL, &SHELL_ARGUMENTS, &arguments);
+    let faults = check_call(SHELL, &SHELL_ARGUMENTS, true, &arguments);
     checked(SHELL, faults, arguments)
 }
 
@@ -130,6 +153,24 @@ fn described(faults: Vec<ArgumentFault>) -> CallError {
     CallError::new(lines.collect::<Vec<_>>().join("\n"))
 }
 
+/// How a call is answered.
+pub(super) async fn answering(
+    context: &ServiceContext,
+    call: &CheckedCall,
+    usual: ExecutionMode,
+) -> Result<Answering, CallError> {
+    let mode = context.style.mode(call.mode(), usual);
+    let ready = match mode {
+        ExecutionMode::Service => Some(Readiness::new(call.ready(), context).await?),
+        _ if call.ready().is_some() => {
+            let why = "ready: only with execution_mode \"service\"";
+            return Err(CallError::new(why));
+        }
+        _ => None,
+    };
+    Ok(Answering { mode, ready })
+}
+
 /// The command of a call of a declared tool.
 pub(super) async fn declared(
     context: &ServiceContext,
@@ -142,6 +183,7 @@ pub(super) async fn declared(
         working_directory: &working_directory,
         roots: &commands.roots,
     };
+    let (usual, is_service) = (commands.timeout, call.is_service());
     let built = build(tool, &call.arguments, paths).map_err(described)?;
     let environment = match tool.env.is_empty() {
         true => Arc::clone(&commands.environment),
@@ -162,7 +204,9 @@ pub(super) async fn declared(
         arguments: built.words,
         environment,
         input: input(built.input),
-        deadline: call.timeout().or(declared).unwrap_or(commands.timeout),
+        input_writer: None,
+        deadline: call.deadline(declared.unwrap_or(usual)),
+        is_service,
         restrictions: tool.restrictions,
         working_directory,
     })
@@ -179,21 +223,44 @@ pub(super) async fn script(
         Some(Value::String(text)) => Some(text),
         _ => None,
     };
-    let (script, stdin) = (text("command"), text("stdin"));
-    let shell = commands.shell.to_string_lossy().into_owned();
-    Ok(CommandPlan {
-        tool: SHELL.to_owned(),
-        kind: CommandKind::Script,
-        arguments: vec![
-            Arg::Text(shell),
+    let (script, stdin) = (text("command").unwrap_or_default(), text("stdin"));
+    let wants_input = call.arguments.get("input") == Some(&Value::Bool(true));
+    let (input, input_writer) = match (stdin, wants_input) {
+        (Some(_), true) => {
+            let why = "input: there is `stdin` already, after which the input ends";
+            return Err(CallError::new(why).with_hint("leave out one of the two"));
+        }
+        (None, true) => {
+            let pipe = InputPipe::new();
+            let none =
+                |error| CallError::failed(format!("there is no pipe for its input: {error}"));
+            let (pipe, writing) = pipe.map_err(none)?;
+            (Input::Pipe(pipe), Some(Arc::new(InputWriter::new(writing))))
+        }
+        (stdin, false) => (input(stdin), None),
+    };
+    let mut arguments = vec![Arg::Text(commands.shell.to_string_lossy().into_owned())];
+    match script.len() > MAX_SCRIPT_WORD {
+        false => arguments.extend([
             Arg::from("-c"),
             // A script may begin with a dash.
             Arg::from("--"),
-            Arg::Text(script.unwrap_or_default()),
-        ],
+            Arg::Text(script),
+        ]),
+        true => arguments.push(Arg::File {
+            prefix: String::new(),
+            content: script,
+        }),
+    }
+    Ok(CommandPlan {
+        tool: SHELL.to_owned(),
+        kind: CommandKind::Script,
+        arguments,
         environment: Arc::clone(&commands.environment),
-        input: input(stdin),
-        deadline: call.timeout().unwrap_or(commands.timeout),
+        input,
+        input_writer,
+        deadline: call.deadline(commands.timeout),
+        is_service: call.is_service(),
         restrictions: Restrictions::default(),
         working_directory,
     })

@@ -1,11 +1,14 @@
 //! Results: the one place that decides what a client reads of an operation.
 
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::call_error::CallError;
+use super::call_error::{CallError, ErrorKind};
 use super::context::ServiceContext;
 use super::denial;
+use super::execution_mode::ExecutionMode;
+use crate::audit::timestamp;
 use crate::operation::{OperationHandle, OperationRecord, OperationState};
 
 /// A longer name is cut where it is repeated.
@@ -17,9 +20,22 @@ pub(super) const RECORD_KEY: &str = "ahma/operation";
 /// The key of warnings in a result's `_meta`, where no output of a command can stand.
 const WARNINGS_KEY: &str = "ahma/warnings";
 
+/// The key of the kind of an error in a result's `_meta`, for programs.
+const ERROR_KEY: &str = "ahma/error";
+
+/// Lines of an output that are shown of an operation that goes on.
+const LAST_LINES: usize = 10;
+
 /// A result that says why a call was refused.
 pub(super) fn refused(error: &CallError) -> CallToolResult {
-    self::error(error.to_string())
+    with_kind(self::error(error.to_string()), error.kind())
+}
+
+/// Says for programs what kind of error a result is.
+fn with_kind(mut result: CallToolResult, kind: ErrorKind) -> CallToolResult {
+    let meta = result.meta.get_or_insert_default();
+    meta.insert(ERROR_KEY.to_owned(), json!({ "kind": kind.name() }));
+    result
 }
 
 /// An error result of plain text.
@@ -55,26 +71,71 @@ pub(super) fn text_of(result: &CallToolResult) -> Result<String, String> {
 }
 
 /// The answer to a call whose command goes on in the background.
-pub(super) fn started(operation: &OperationHandle) -> CallToolResult {
+pub(super) fn started(operation: &OperationHandle, mode: ExecutionMode) -> CallToolResult {
     let id = operation.id();
-    let message = format!(
-        "started {id}\nThe command runs in the background. `await` with operation_id {id} returns its result; \
-         `status` tells how it stands."
+    let mut message = format!("started {id}\nThe command runs in the background");
+    message += &match (operation.deadline(), operation.ends_at()) {
+        (Some(limit), Some(end)) => {
+            format!(
+                " and is stopped at {} ({} s after its start)",
+                timestamp(end),
+                limit.as_secs_f64()
+            )
+        }
+        (Some(limit), None) => {
+            format!(" and is stopped {} s after its start", limit.as_secs_f64())
+        }
+        (None, _) if operation.is_service() => {
+            ", until it is cancelled or its client goes".to_owned()
+        }
+        (None, _) => String::new(),
+    };
+    message += &format!(
+        ". `await` with operation_id {id} returns its result; `status` tells how it stands."
     );
+    if mode == ExecutionMode::Sync {
+        message +=
+            " It takes longer than a call may wait: what depends on its result has to wait for it.";
+    }
+    message += &so_far(operation);
     with_record(text(message), &operation.record(), &[])
+}
+
+/// The answer to a call that started a service.
+pub(super) fn ready(operation: &OperationHandle, why: &str) -> CallToolResult {
+    let id = operation.id();
+    let mut message = format!(
+        "started {id}\nThe service is ready: {why}. It goes on until `cancel` with operation_id {id}, or until its \
+         client goes; `read_output` shows what it writes."
+    );
+    message += &so_far(operation);
+    with_record(text(message), &operation.record(), &[])
+}
+
+/// The last lines of what an operation that goes on has written.
+pub(super) fn so_far(operation: &OperationHandle) -> String {
+    match operation.output().last_lines(LAST_LINES) {
+        Some(lines) => format!("\nIts last lines so far:\n{lines}"),
+        None => String::new(),
+    }
 }
 
 /// The result of an operation that has ended.
 pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) -> CallToolResult {
     let record = operation.record();
     let message = finished_text(operation, context);
-    let result = if record.state == OperationState::Completed {
-        text(message)
-    } else {
-        error(message)
-    };
     let warnings = operation.completion().map(|it| it.warnings);
-    with_record(result, &record, &warnings.unwrap_or_default())
+    let warnings = warnings.unwrap_or_default();
+    match record.state {
+        OperationState::Completed => with_record(text(message), &record, &warnings),
+        state => {
+            let kind = match state {
+                OperationState::TimedOut => ErrorKind::Timeout,
+                _ => ErrorKind::Failed,
+            };
+            with_kind(with_record(error(message), &record, &warnings), kind)
+        }
+    }
 }
 
 /// Output, explanation, and last of all one line with state, exit code and duration.
@@ -133,19 +194,18 @@ fn with_record(
     record: &OperationRecord,
     warnings: &[String],
 ) -> CallToolResult {
-    let mut meta = MetaObject::default();
+    let meta = result.meta.get_or_insert_default();
     meta.insert(RECORD_KEY.to_owned(), json!(record));
     if !warnings.is_empty() {
         meta.insert(WARNINGS_KEY.to_owned(), json!(warnings));
     }
-    result.meta = Some(meta);
     result
 }
 
 /// Adds the records of several operations for programs.
 pub(super) fn with_records(
     mut result: CallToolResult,
-    records: &[OperationRecord],
+    records: &[impl Serialize],
 ) -> CallToolResult {
     result.structured_content = Some(json!({ "operations": records }));
     result

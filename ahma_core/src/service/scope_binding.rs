@@ -100,7 +100,7 @@ impl ScopeBinding {
                 decided = own.context(&request.peer) => decided,
                 () = request.ct.cancelled() => Err(CallError::cancelled()),
             },
-            ScopeBinding::None => Err(CallError::new(NO_SESSION)),
+            ScopeBinding::None => Err(CallError::refused(NO_SESSION)),
         }
     }
 }
@@ -111,7 +111,7 @@ impl SessionScope {
             return decided;
         }
         if !has_roots(peer) {
-            return Err(CallError::new(NO_ROOTS));
+            return Err(CallError::refused(NO_ROOTS));
         }
         let mut changes = self.decided.subscribe();
         let decided = async {
@@ -129,7 +129,7 @@ impl SessionScope {
                 never = asking => never,
             }
         });
-        let nothing = || Err(CallError::new(UNANSWERED));
+        let nothing = || Err(CallError::refused(UNANSWERED));
         waited.await.ok().flatten().unwrap_or_else(nothing)
     }
 

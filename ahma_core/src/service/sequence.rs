@@ -23,6 +23,10 @@ impl Job for SequencePlan {
             tool: self.tool.clone(),
             working_directory: self.working_directory.clone(),
             output_limit: None,
+            command: self.shown(),
+            deadline: self.deadline,
+            is_service: false,
+            input: None,
         }
     }
 
@@ -103,7 +107,8 @@ impl Progress<'_> {
             StepAction::Command(command) => {
                 let mut command = command.clone();
                 let left = self.time_left();
-                command.deadline = left.map_or(command.deadline, |it| it.min(command.deadline));
+                let left = left.into_iter().chain(command.deadline);
+                command.deadline = left.min();
                 Some(self.run.command(&command).await)
             }
             StepAction::Answer(tool, arguments) => tokio::select! {

@@ -18,6 +18,8 @@ use crate::registry::{Runner, ToolSnapshot};
 
 /// Steps of a sequence and of those it calls, together.
 const MAX_STEPS: usize = 1000;
+/// Steps that are named where there is little room.
+const MAX_SHOWN_STEPS: usize = 20;
 
 /// Steps that belong together: one operation.
 pub(super) struct SequencePlan {
@@ -30,6 +32,15 @@ pub(super) struct SequencePlan {
     pub(super) steps: Vec<Step>,
     /// All of it is stopped when it has run this long; each step has a deadline of its own besides.
     pub(super) deadline: Option<Duration>,
+}
+
+impl SequencePlan {
+    /// What its steps are, for people.
+    pub(super) fn shown(&self) -> String {
+        let titles = self.steps.iter().take(MAX_SHOWN_STEPS);
+        let titles: Vec<&str> = titles.map(|step| step.title.as_str()).collect();
+        titles.join("; ")
+    }
 }
 
 /// One step of a sequence.
@@ -181,7 +192,7 @@ fn own_directory(step: &StepSpec) -> Option<&str> {
 }
 
 fn unavailable(step: &StepSpec) -> CallError {
-    in_step(step, &CallError::new("it is not available now"))
+    in_step(step, &CallError::refused("it is not available now"))
 }
 
 fn in_step(step: &StepSpec, why: &CallError) -> CallError {

@@ -27,6 +27,7 @@ pub(super) fn get(context: &ServiceContext, id: &str) -> Result<DetailedTask, Er
         OperationState::Queued | OperationState::Running => TaskPayload::Working,
         OperationState::Cancelled => TaskPayload::Cancelled,
         OperationState::Completed | OperationState::Failed | OperationState::TimedOut => {
+            operation.note_given();
             let result = respond::finished(&operation, context);
             TaskPayload::Completed {
                 result: object(json!(result)),

@@ -59,7 +59,9 @@ impl Bench {
             environment: Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
             working_directory: self.scope.clone(),
             input: Input::Nothing,
-            deadline: Duration::from_secs_f64(seconds),
+            input_writer: None,
+            deadline: Some(Duration::from_secs_f64(seconds)),
+            is_service: false,
             restrictions: Restrictions::default(),
         };
         self.executor.start(plan, &"test".into()).unwrap()

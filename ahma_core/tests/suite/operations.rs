@@ -56,7 +56,9 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         environment: std::sync::Arc::new(vec![("PATH".into(), "/usr/bin".into())]),
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
-        deadline: Duration::from_secs(5),
+        input_writer: None,
+        deadline: Some(Duration::from_secs(5)),
+        is_service: false,
         restrictions: Restrictions::default(),
     };
     let operation = bench.executor.start(plan.clone(), &"test".into()).unwrap();
@@ -304,7 +306,9 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         environment: std::sync::Arc::new(vec![("PATH".into(), "/usr/bin:/bin".into())]),
         working_directory: directory.to_owned(),
         input: Input::Nothing,
-        deadline: Duration::from_secs(30),
+        input_writer: None,
+        deadline: Some(Duration::from_secs(30)),
+        is_service: false,
         restrictions: Restrictions::default(),
     };
     let operation = bench

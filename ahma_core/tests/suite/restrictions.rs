@@ -34,7 +34,9 @@ async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<Ope
         ]),
         working_directory: bench.scope.clone(),
         input: Input::Nothing,
-        deadline: Duration::from_secs(30),
+        input_writer: None,
+        deadline: Some(Duration::from_secs(30)),
+        is_service: false,
         restrictions,
     };
     let operation = bench.executor.start(plan, &"test".into()).unwrap();

@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::handoff::{QUIET, ScriptHandoff};
 use super::link::{HostLink, Waiting};
-use crate::command::{CommandRequest, Exit, Input, NoExit};
+use crate::command::{CommandRequest, Exit, NoExit};
 use crate::error::SpawnError;
+use crate::input::Input;
 use crate::wire::{RunRequest, ToHost};
 
 /// The descriptor a command reads from.
@@ -27,6 +28,7 @@ pub(super) fn open_input(input: &Input) -> io::Result<OwnedFd> {
             OFlags::RDONLY | OFlags::CLOEXEC,
             Mode::empty(),
         )?),
+        Input::Pipe(pipe) => pipe.open(),
         Input::Bytes(bytes) => {
             // A memory file cannot block the writer and cannot be reached by any other path.
             let file = memfd_create("ahma-stdin", MemfdFlags::CLOEXEC)?;

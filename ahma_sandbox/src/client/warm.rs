@@ -27,8 +27,9 @@ use self::pool_sizer::PoolSizer;
 use super::command::{RunningCommand, open_input};
 use super::handoff::{MAX_SCRIPT_LEN, ScriptHandoff};
 use super::link::HostLink;
-use crate::command::{CommandRequest, Input};
+use crate::command::CommandRequest;
 use crate::error::SpawnError;
+use crate::input::Input;
 
 /// What a shell executes while it waits, and then: on one line, so that a script's own lines keep their
 /// numbers, and without leaving a variable or a descriptor that `bash -c` would not have.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::ahma_mcp;
+use super::{ahma_mcp, in_background};
 use crate::mcp::{CallResult, McpProcess};
 use crate::{Workspace, until};
 
@@ -38,7 +38,8 @@ impl Served {
         let private = Workspace::new();
         let temporary = [("TMPDIR", private.path().to_str().expect("UTF-8"))];
         let environment = [&temporary, environment].concat();
-        let client = McpProcess::connect(&ahma_mcp(), arguments, project.path(), &environment);
+        let arguments = in_background(arguments);
+        let client = McpProcess::connect(&ahma_mcp(), &arguments, project.path(), &environment);
         Served {
             client,
             project,

@@ -79,7 +79,7 @@ impl<'f> StepTargets<'f> {
                 }
             },
         };
-        let faults = check_call(target, arguments, &step.args);
+        let faults = check_call(target, arguments, false, &step.args);
         faults
             .into_iter()
             .map(|fault| self.placed(step, fault))

@@ -44,11 +44,20 @@ pub(crate) struct RawToolFile {
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400))]
     pub(crate) timeout_seconds: Field<i64>,
-    /// `true`: a call answers when the command has ended. `false`: it answers at once with an
-    /// operation id, and the command goes on in the background.
+    /// `true`: a call answers when the command has ended. `false`: it answers with an operation id unless the
+    /// result is there in a moment, and the command goes on in the background.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(crate) synchronous: Field<bool>,
+    /// `true`: a call may start the command as a service (`"execution_mode": "service"`), which has no
+    /// deadline and goes on until it is cancelled or its client goes.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub(crate) service: Field<bool>,
+    /// `true`: always listed. `false`: found with `find_tools` and called with `call_tool`. Without it, the
+    /// tools of a project are listed and those that come with the program are not.
+    #[serde(default)]
+    pub(crate) core: Field<bool>,
     /// Subcommands, each offered as an MCP tool of its own called `{tool}_{subcommand}`.
     #[serde(default)]
     pub(crate) subcommand: List<RawSubcommand>,
@@ -142,10 +151,16 @@ pub(crate) struct RawSubcommand {
     #[serde(default)]
     #[schemars(range(min = 1, max = 86_400))]
     pub(crate) timeout_seconds: Field<i64>,
-    /// `true`: a call answers when the command has ended. `false`: it answers at once with an
-    /// operation id, and the command goes on in the background.
+    /// `true`: a call answers when the command has ended. `false`: it answers with an operation id unless the
+    /// result is there in a moment, and the command goes on in the background.
     #[serde(default)]
     pub(crate) synchronous: Field<bool>,
+    /// `true`: a call may start the command as a service, which has no deadline.
+    #[serde(default)]
+    pub(crate) service: Field<bool>,
+    /// `true`: always listed. `false`: found with `find_tools` and called with `call_tool`.
+    #[serde(default)]
+    pub(crate) core: Field<bool>,
     /// Subcommands of this subcommand, to any depth.
     #[serde(default)]
     pub(crate) subcommand: List<RawSubcommand>,
@@ -216,6 +231,8 @@ pub(crate) struct Level<'r> {
     pub(crate) enabled: &'r Field<bool>,
     pub(crate) timeout_seconds: &'r Field<i64>,
     pub(crate) synchronous: &'r Field<bool>,
+    pub(crate) service: &'r Field<bool>,
+    pub(crate) core: &'r Field<bool>,
     pub(crate) subcommand: &'r List<RawSubcommand>,
     pub(crate) options: &'r List<RawArgument>,
     pub(crate) positional_args: &'r List<RawArgument>,
@@ -255,7 +272,7 @@ macro_rules! as_level {
 }
 
 as_level!(
-    description command fixed_args title enabled timeout_seconds synchronous subcommand options
-    positional_args positional_args_first end_of_options env only_if availability_check
+    description command fixed_args title enabled timeout_seconds synchronous service core subcommand
+    options positional_args positional_args_first end_of_options env only_if availability_check
     install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits
 );

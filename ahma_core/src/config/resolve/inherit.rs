@@ -20,6 +20,8 @@ pub(super) struct Inherited {
     pub(super) words: Vec<String>,
     pub(super) enabled: bool,
     pub(super) synchronous: bool,
+    pub(super) service: bool,
+    pub(super) core: Option<bool>,
     pub(super) timeout_seconds: Option<u32>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) only_if: Vec<String>,
@@ -40,6 +42,8 @@ impl Default for Inherited {
             words: Vec::new(),
             enabled: true,
             synchronous: false,
+            service: false,
+            core: None,
             timeout_seconds: None,
             env: BTreeMap::new(),
             only_if: Vec::new(),
@@ -65,6 +69,8 @@ impl Inherited {
         self.take_command(raw, place, checks);
         override_by(&mut self.enabled, raw.enabled.copied());
         override_by(&mut self.synchronous, raw.synchronous.copied());
+        override_by(&mut self.service, raw.service.copied());
+        self.core = raw.core.copied().or(self.core);
         let timeout = checks.in_range(
             raw.timeout_seconds,
             bounds::TIMEOUT_SECONDS,

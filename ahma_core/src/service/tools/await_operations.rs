@@ -30,7 +30,7 @@ pub(super) struct Await;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// One id, or several.
+    /// One id, or several. Default: all that run, and what ended without you having been given its result.
     operation_id: Option<OneOrMany>,
     /// Wait for operations of tools whose names begin with one of these.
     #[serde(default)]
@@ -99,14 +99,7 @@ impl AnswerTool for Await {
         let (operations, unknown) = match &args.operation_id {
             Some(OneOrMany::One(id)) => find(store, std::slice::from_ref(id)),
             Some(OneOrMany::Many(ids)) => find(store, ids),
-            None => {
-                let mut unfinished = store.query(&OperationFilter {
-                    tools: args.tools,
-                    ..OperationFilter::unfinished()
-                });
-                unfinished.retain(|operation| request.on_behalf != Some(operation.id()));
-                (unfinished, Vec::new())
-            }
+            None => (unread_and_unfinished(request, args.tools), Vec::new()),
         };
         let deadline = Instant::now() + Duration::from_secs(args.timeout_seconds.into());
         let all_ended = async {
@@ -123,6 +116,7 @@ impl AnswerTool for Await {
             &args.operation_id,
         ) && operation.state().is_final()
         {
+            operation.note_given();
             let result = respond::finished(operation, context);
             return Ok(respond::with_records(result, &[operation.record()]));
         }
@@ -152,17 +146,39 @@ fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Vec<Strin
     let said = operations.iter().map(|operation| {
         let state = operation.state();
         if !state.is_final() {
-            return format!("{} still {}", operation.id(), state.name());
+            let so_far = respond::so_far(operation);
+            return format!("{} still {}{so_far}", operation.id(), state.name());
         }
         if length > MAX_ANSWER_LEN {
             let line = respond::summary(&operation.record());
             return format!("{line} (not shown here; `await` it alone)");
         }
+        operation.note_given();
         let text = respond::finished_text(operation, request.context);
         length += text.len();
         text
     });
     said.collect()
+}
+
+/// What runs, but for services, which nobody waits for; and what has ended without the caller having been given its result.
+/// The oldest first.
+fn unread_and_unfinished(request: Request<'_>, tools: Vec<String>) -> Vec<Arc<OperationHandle>> {
+    let store = request.context.operations();
+    let mut found = store.query(&OperationFilter {
+        tools: tools.clone(),
+        ..OperationFilter::unfinished()
+    });
+    found.retain(|operation| !operation.is_service() && request.on_behalf != Some(operation.id()));
+    found.extend(store.query(&OperationFilter {
+        tools,
+        not_given_to: Some(Arc::clone(&request.caller.origin.key)),
+        ..OperationFilter::default()
+    }));
+    // One that ended between the two questions is in both.
+    found.sort_by_key(|operation| operation.created_at());
+    found.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    found
 }
 
 /// The operations of these ids, each once, and the ids that name none.

@@ -2,7 +2,9 @@
 
 use super::NAMES;
 use crate::config::{ReservedTool, ServerFacts};
-use crate::service::call_parameters::{SHELL, call_parameters, shell_arguments};
+use crate::service::call_parameters::{
+    SHELL, call_parameters, service_parameters, shell_arguments,
+};
 
 /// What tool files are checked against: names of built-in tools, and parameters of every call.
 ///
@@ -22,6 +24,7 @@ pub fn server_facts() -> ServerFacts {
     ServerFacts {
         reserved: reserved.to_vec(),
         call_parameters: call_parameters(),
+        service_parameters: service_parameters(),
         how_to_list: "`ahma_mcp --mode list-tools`",
     }
 }

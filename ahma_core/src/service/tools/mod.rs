@@ -15,6 +15,8 @@ mod read_output;
 #[cfg(feature = "server")]
 mod schema;
 #[cfg(feature = "server")]
+mod send_input;
+#[cfg(feature = "server")]
 mod server_info;
 #[cfg(feature = "server")]
 mod shell;
@@ -34,11 +36,12 @@ pub(crate) use table::definitions;
 pub(super) use table::find;
 
 /// Names that no tool file may use, in the order they are listed.
-pub(crate) const NAMES: [&str; 6] = [
+pub(crate) const NAMES: [&str; 7] = [
     SHELL,
     "await",
     "status",
     "cancel",
+    "send_input",
     "read_output",
     "get_server_info",
 ];
@@ -50,6 +53,7 @@ static BUILT_INS: [&dyn BuiltIn; NAMES.len()] = [
     &await_operations::Await,
     &status::Status,
     &cancel::Cancel,
+    &send_input::SendInput,
     &read_output::ReadOutput,
     &server_info::ServerInfo,
 ];

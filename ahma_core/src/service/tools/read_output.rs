@@ -19,6 +19,7 @@ const MAX_PATTERN_BYTES: usize = 1 << 18;
 /// How long a search may take.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 const DEFAULT_PAGE: usize = 32 * 1024;
+const DEFAULT_LINES: u64 = 200;
 
 /// The tool.
 pub(super) struct ReadOutput;
@@ -39,13 +40,19 @@ pub(super) struct Args {
     tail: Option<usize>,
     /// Regular expression: the lines that match instead.
     pattern: Option<String>,
+    /// First line, counted from 1, instead of a byte.
+    #[schemars(range(min = 1))]
+    line: Option<u64>,
+    /// At most this many lines; without `line` the last ones.
+    #[schemars(range(min = 1))]
+    lines: Option<u64>,
 }
 
 impl AnswerTool for ReadOutput {
     const NAME: &'static str = "read_output";
     const TITLE: &'static str = "Read output";
-    const DESCRIPTION: &'static str = "Reads a part of an operation's full output: from an offset, the end, or the lines \
-        that match a pattern.";
+    const DESCRIPTION: &'static str = "Reads a part of an operation's full output: by bytes, by lines, the end, or the \
+        lines that match a pattern.";
     type Args = Args;
 
     async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
@@ -54,6 +61,9 @@ impl AnswerTool for ReadOutput {
         let operation = operation.ok_or_else(|| respond::no_operation(id))?;
         let text = match &args.pattern {
             Some(pattern) => search(operation.output(), pattern).await?,
+            None if args.line.is_some() || args.lines.is_some() => {
+                lines(operation.output(), &args).await?
+            }
             None => page(operation.output(), &args).await?,
         };
         Ok(respond::text(text))
@@ -84,6 +94,33 @@ async fn search(output: &Output, pattern: &str) -> Result<String, CallError> {
         "[{count} of {total} lines match, {shown} are shown]"
     ));
     Ok(lines.join("\n"))
+}
+
+async fn lines(output: &Output, args: &Args) -> Result<String, CallError> {
+    if args.offset.is_some() || args.length.is_some() || args.tail.is_some() {
+        let why = "line and lines count lines; offset, length and tail count bytes";
+        return Err(CallError::new(why).with_hint("use one or the other"));
+    }
+    let totals = output.totals();
+    let count = args.lines.unwrap_or(DEFAULT_LINES).max(1);
+    let from_the_end = totals.lines.saturating_sub(count) + 1;
+    let first = args.line.unwrap_or(from_the_end).max(1);
+    let reading = timeout(SEARCH_TIMEOUT, output.lines(first, count)).await;
+    let late = |_| CallError::failed("the line could not be found in time").with_hint("read bytes");
+    let found = reading.map_err(late)?.map_err(|error| unreadable(&error))?;
+    let mut text = found.text;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let shown = match found.count {
+        0 => "no lines".to_owned(),
+        count => format!("lines {first} to {}", first + count - 1),
+    };
+    let more = match found.is_cut {
+        true => "; more does not fit, read on from the next line",
+        false => "",
+    };
+    Ok(format!("{text}[{shown} of {}{more}]", totals.lines))
 }
 
 async fn page(output: &Output, args: &Args) -> Result<String, CallError> {

@@ -13,16 +13,17 @@ use super::built_in::{BuiltIn, Request};
 use crate::config::input_schema;
 use crate::registry::with_background_note;
 use crate::service::call_error::CallError;
-use crate::service::call_parameters::{SHELL, call_parameters, shell_arguments};
+use crate::service::call_parameters::{SHELL, service_parameters, shell_arguments};
 use crate::service::context::CallStyle;
-use crate::service::follow::{ExecutionMode, follow};
+use crate::service::execution_mode::ExecutionMode;
+use crate::service::follow::follow;
 use crate::service::plan;
 
 /// The tool.
 pub(super) struct Shell;
 
 static SCHEMA: LazyLock<Arc<JsonObject>> =
-    LazyLock::new(|| Arc::new(input_schema(&shell_arguments(), &call_parameters())));
+    LazyLock::new(|| Arc::new(input_schema(&shell_arguments(), &service_parameters())));
 
 impl BuiltIn for Shell {
     fn definition(&self, style: CallStyle) -> Tool {
@@ -45,9 +46,9 @@ impl BuiltIn for Shell {
         Box::pin(async move {
             let context = request.context;
             let call = plan::check_script(arguments)?;
-            let mode = context.style.mode(call.mode(), ExecutionMode::Async);
+            let answering = plan::answering(context, &call, ExecutionMode::Async).await?;
             let plan = plan::script(context, call).await?;
-            follow(context, plan, mode, request.caller).await
+            follow(context, plan, answering, request.caller).await
         })
     }
 

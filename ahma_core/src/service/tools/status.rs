@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use rmcp::model::CallToolResult;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::built_in::{AnswerTool, Request};
-use crate::operation::{OperationFilter, OperationState};
+use crate::audit::timestamp;
+use crate::operation::{OperationFilter, OperationRecord, OperationState};
 use crate::service::call_error::CallError;
 use crate::service::respond;
 
@@ -39,10 +40,26 @@ fn default_rows() -> usize {
     DEFAULT_ROWS
 }
 
+/// What programs are told of an operation.
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    record: OperationRecord,
+    /// The beginning of what it runs.
+    command: String,
+    started_at: String,
+    /// When it is stopped, once it runs.
+    deadline_at: Option<String>,
+    service: bool,
+    /// Who asked for it.
+    client: String,
+}
+
 impl AnswerTool for Status {
     const NAME: &'static str = "status";
     const TITLE: &'static str = "List operations";
-    const DESCRIPTION: &'static str = "Lists operations, the newest first, without their output.";
+    const DESCRIPTION: &'static str = "Lists operations, the newest first: what they run, their state, start, deadline and caller; not \
+        their output.";
     type Args = Args;
 
     async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
@@ -64,14 +81,32 @@ impl AnswerTool for Status {
         let mut records = Vec::new();
         for operation in found {
             let record = operation.record();
+            let started = timestamp(operation.created_at());
+            let ends = operation.ends_at().map(timestamp);
+            let client = &operation.origin().client;
             let mut row = format!("{} {}", respond::summary(&record), record.tool);
+            row += &format!(": {}", operation.command());
+            row += &format!("\n  in {}, since {started}", record.working_directory);
+            match (&ends, record.state.is_final()) {
+                (Some(ends), false) => row += &format!(", stopped at {ends}"),
+                (None, false) if operation.is_service() => row += ", a service",
+                _ => {}
+            }
+            row += &format!(", for {client}");
             let silent = operation.output().last_written().elapsed();
             if record.state == OperationState::Running && silent >= SILENCE {
                 let seconds = silent.as_secs();
                 row += &format!(" (no output for {seconds} s, may be waiting for input)");
             }
             rows.push(row);
-            records.push(record);
+            records.push(Row {
+                record,
+                command: operation.command().to_owned(),
+                started_at: started,
+                deadline_at: ends,
+                service: operation.is_service(),
+                client: client.to_string(),
+            });
         }
         if rows.is_empty() {
             rows.push("no operations".to_owned());

@@ -54,11 +54,10 @@ fn the_end_of_a_background_operation_is_pushed_on_the_stream_of_its_session() {
     let (client, other) = (served.connect(), served.connect());
     let (mut stream, mut elsewhere) = (client.stream(), other.stream());
     let id = client.start("echo done");
-    let progress = stream.message("notifications/progress");
-    assert_eq!(progress["params"]["progressToken"], json!(id));
-    let record = &progress["params"]["_meta"]["ahma/operation"];
-    assert_eq!(record["state"], "completed", "{progress}");
     let message = stream.message("notifications/message");
+    let record = &message["params"]["_meta"]["ahma/operation"];
+    assert_eq!(record["operation_id"], json!(id), "{message}");
+    assert_eq!(record["state"], "completed", "{message}");
     assert!(
         message["params"]["data"]
             .as_str()
@@ -66,9 +65,9 @@ fn the_end_of_a_background_operation_is_pushed_on_the_stream_of_its_session() {
             .starts_with("done\n")
     );
     let own = other.start("echo own");
-    let progress = elsewhere.message("notifications/progress");
+    let message = elsewhere.message("notifications/message");
     assert_eq!(
-        progress["params"]["progressToken"],
+        message["params"]["_meta"]["ahma/operation"]["operation_id"],
         json!(own),
         "only what is its own"
     );

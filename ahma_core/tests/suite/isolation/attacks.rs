@@ -97,9 +97,9 @@ fn nobody_is_told_of_what_another_session_did() {
     let id = one.start("echo precious");
     one.call("await", &json!({ "operation_id": id }));
     let own = two.start("echo own");
-    let told = stream.message("notifications/progress");
+    let told = stream.message("notifications/message");
     assert_eq!(
-        told["params"]["progressToken"],
+        told["params"]["_meta"]["ahma/operation"]["operation_id"],
         json!(own),
         "the first that comes is its own"
     );

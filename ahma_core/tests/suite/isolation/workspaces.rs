@@ -191,7 +191,7 @@ fn a_change_of_its_tool_files_reaches_its_clients_and_no_others() {
     let own = two.start("true");
     let told = of_two.event().unwrap().data;
     assert_eq!(
-        told["params"]["progressToken"],
+        told["params"]["_meta"]["ahma/operation"]["operation_id"],
         json!(own),
         "not told of the other: {told}"
     );

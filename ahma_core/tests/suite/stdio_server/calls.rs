@@ -334,12 +334,13 @@ fn the_tools_are_listed_with_closed_schemas() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
     assert_eq!(
-        names[..6],
+        names[..7],
         [
             "sandboxed_shell",
             "await",
             "status",
             "cancel",
+            "send_input",
             "read_output",
             "get_server_info"
         ]

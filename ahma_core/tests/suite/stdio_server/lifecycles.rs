@@ -160,7 +160,7 @@ fn cancelling_a_call_stops_its_command_and_cancelling_a_wait_does_not() {
 
 /// Proves: O3.
 #[test]
-fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_message() {
+fn the_end_of_a_background_operation_is_pushed_as_a_message_and_on_a_token_that_the_call_gave() {
     let mut served = Served::new();
     for token in [Some(json!("mine")), None] {
         let mut call =
@@ -170,13 +170,15 @@ fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_me
         }
         let started = CallResult::of(&served.client.request("tools/call", &call));
         let id = started.operation_id();
-        let progress = served.client.notification("notifications/progress")["params"].clone();
-        assert_eq!(progress["progressToken"], token.unwrap_or(json!(id)));
+        let mut pushed = Vec::new();
+        if let Some(token) = token {
+            let progress = served.client.notification("notifications/progress")["params"].clone();
+            assert_eq!(progress["progressToken"], token);
+            pushed.push((progress["message"].clone(), progress));
+        }
         let message = served.client.notification("notifications/message")["params"].clone();
-        for (text, news) in [
-            (&progress["message"], &progress),
-            (&message["data"], &message),
-        ] {
+        pushed.push((message["data"].clone(), message));
+        for (text, news) in pushed {
             let text = text.as_str().unwrap();
             assert!(
                 text.starts_with("done\n") && text.contains("exit code 3"),
@@ -186,14 +188,9 @@ fn the_end_of_a_background_operation_is_pushed_once_as_progress_and_once_as_a_me
             assert_eq!(record["operation_id"], json!(id));
             assert_eq!(record["state"], "failed");
         }
-        assert_eq!(
-            served.client.notifications_so_far("notifications/progress"),
-            0
-        );
-        assert_eq!(
-            served.client.notifications_so_far("notifications/message"),
-            0
-        );
+        for method in ["notifications/progress", "notifications/message"] {
+            assert_eq!(served.client.notifications_so_far(method), 0, "{method}");
+        }
     }
     served.sync("echo waited for");
     assert_eq!(
@@ -209,7 +206,11 @@ fn a_client_that_wants_only_errors_gets_no_message_and_a_newer_one_no_push_at_al
     let level = json!({ "level": "error" });
     let answer = served.client.request("logging/setLevel", &level);
     assert!(answer["result"].is_object(), "{answer}");
-    served.start("echo quiet");
+    let call = json!({
+        "name": "sandboxed_shell", "arguments": { "command": "echo quiet" },
+        "_meta": { "progressToken": "t" }
+    });
+    served.client.request("tools/call", &call);
     served.client.notification("notifications/progress");
     assert_eq!(
         served.client.notifications_so_far("notifications/message"),

@@ -6,7 +6,10 @@ mod calls;
 mod confinement;
 mod declared;
 mod developer;
+mod errors;
 mod further_programs;
+mod inline;
+mod interactive;
 mod life;
 mod lifecycles;
 mod listing;
@@ -33,6 +36,7 @@ const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 /// A server nobody has spoken to yet.
 fn unspoken_to(project: &Workspace) -> McpProcess {
     let arguments = ["--sandbox-scope", project.path().to_str().unwrap()];
+    let arguments = ahma_tests::served::in_background(&arguments);
     McpProcess::start(AHMA_MCP, &arguments, project.path(), &[])
 }
 

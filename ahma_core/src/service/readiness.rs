@@ -1,0 +1,138 @@
+//! When a service counts as started. Waits for it. Must not start or end anything.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::call_error::CallError;
+use super::context::ServiceContext;
+use crate::operation::OperationHandle;
+
+/// Without a condition, a service has started when it has lived for this long.
+const ALIVE: Duration = Duration::from_secs(1);
+/// The kernel tells nobody when a port is listened on; this is how often it is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A pattern that is larger when it is compiled would match too slowly.
+const MAX_PATTERN_BYTES: usize = 1 << 18;
+/// In the tables of the kernel: a socket that listens.
+const LISTENING: &str = "0A";
+
+/// What a caller may wait for. The arguments have been checked.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ReadyWhen {
+    /// Something listens on this port of the loopback addresses.
+    Port(u16),
+    /// A line of the output matches this regular expression.
+    Pattern(String),
+}
+
+/// The same, ready to be waited for.
+#[derive(Debug, Clone)]
+pub(super) enum Readiness {
+    Port(u16),
+    Pattern(Regex),
+    Alive,
+}
+
+impl Readiness {
+    /// What a caller asked for.
+    pub(super) async fn new(
+        asked: Option<&ReadyWhen>,
+        context: &ServiceContext,
+    ) -> Result<Self, CallError> {
+        match asked {
+            None => Ok(Readiness::Alive),
+            Some(ReadyWhen::Pattern(pattern)) => {
+                let pattern = RegexBuilder::new(pattern)
+                    .size_limit(MAX_PATTERN_BYTES)
+                    .build();
+                pattern.map(Readiness::Pattern).map_err(|error| {
+                    CallError::new(format!(
+                        "ready: the pattern is not a regular expression: {error}"
+                    ))
+                })
+            }
+            Some(ReadyWhen::Port(port)) => {
+                if is_listened_on(*port, tables(context).await).await {
+                    let why = format!("ready: something listens on port {port} already");
+                    let hint = "use another port, or stop what has it";
+                    return Err(CallError::refused(why).with_hint(hint));
+                }
+                Ok(Readiness::Port(*port))
+            }
+        }
+    }
+
+    /// Waits until it holds; for ever when it never does.
+    pub(super) async fn holds(&self, operation: &OperationHandle, context: &ServiceContext) {
+        match self {
+            Readiness::Alive => sleep(ALIVE).await,
+            Readiness::Pattern(pattern) => operation.output().line_matches(pattern).await,
+            Readiness::Port(port) => {
+                while !is_listened_on(*port, tables(context).await).await {
+                    sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+    }
+
+    /// What is said of it when it holds.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Readiness::Alive => "it has run for a second".to_owned(),
+            Readiness::Pattern(pattern) => format!("its output matches {:?}", pattern.as_str()),
+            Readiness::Port(port) => format!("it listens on port {port}"),
+        }
+    }
+}
+
+/// The kernel's tables of the networks that commands of this scope have: each host may have its own.
+async fn tables(context: &ServiceContext) -> Vec<PathBuf> {
+    let hosts = context.hosts.alive().await;
+    let pids = hosts.iter().map(|host| host.pid());
+    let tables = pids.flat_map(|pid| ["tcp", "tcp6"].map(|it| format!("/proc/{pid}/net/{it}")));
+    tables.map(PathBuf::from).collect()
+}
+
+async fn is_listened_on(port: u16, tables: Vec<PathBuf>) -> bool {
+    // How long the tables are, others decide.
+    #[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+    let looking = spawn_blocking(move || {
+        let mut tables = tables
+            .iter()
+            .filter_map(|it| std::fs::read_to_string(it).ok());
+        tables.any(|table| table.lines().skip(1).any(|line| listens(line, port)))
+    });
+    looking.await.unwrap_or(false)
+}
+
+/// Whether a line of such a table is of a socket that listens on a port.
+fn listens(line: &str, port: u16) -> bool {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let (local, _remote, state) = (fields.next(), fields.next(), fields.next());
+    let own = local
+        .and_then(|it| it.rsplit_once(':'))
+        .map(|(_, port)| port);
+    state == Some(LISTENING) && own.is_some_and(|own| u16::from_str_radix(own, 16) == Ok(port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listening_socket_is_told_from_others() {
+        let line = "   0: 0100007F:0FA0 00000000:0000 0A 00000000:00000000 00:00000000 0 0 1 1 0 100 0 0 10 0";
+        assert!(listens(line, 4000));
+        assert!(!listens(line, 4001));
+        assert!(!listens(&line.replace(" 0A ", " 01 "), 4000));
+        let six = "   0: 00000000000000000000000001000000:0FA0 00000000000000000000000000000000:0000 0A 0";
+        assert!(listens(six, 4000));
+        assert!(!listens("sl local_address rem_address st", 4000));
+    }
+}

@@ -79,7 +79,7 @@ pub use operation::{
 #[cfg(feature = "server")]
 pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
-pub use registry::ToolFileRules;
+pub use registry::{Surface, ToolFileRules};
 #[cfg(feature = "server")]
 pub use scope::{
     ManagerConfig, OpenError, RootRules, Scope, ScopeConfig, ScopeManager, SharedConfig,

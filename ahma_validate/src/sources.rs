@@ -38,23 +38,29 @@ impl Sources {
     }
 
     fn add_project(&mut self) -> Result<(), String> {
-        let found = files::project_tools_directory(Path::new("."));
-        let (directory, selection) = found.ok_or_else(|| {
-            "there is neither a `.ahma/tools` nor a `tools` directory here\n\
-             hint: name files or directories, as in `ahma_validate my-tools/`"
-                .to_owned()
-        })?;
-        self.add_directory(&directory, selection)?;
-        let passed_over = read_directory(&directory, Selection::Every)?.len() - self.files.len();
-        if passed_over > 0 {
-            self.notes.push(format!(
-                "{passed_over} of the files in {} were passed over: in a directory of that name, \
-                 only files whose `$schema` is {SCHEMA_FILE_NAME} are tool files\n\
-                 hint: add `$schema` to them, move them to `.ahma/tools`, or name the directory: \
-                 `ahma_validate {}`",
-                normalised(&directory).display(),
-                normalised(&directory).display(),
-            ));
+        let found = files::project_tools_directories(Path::new("."));
+        if found.is_empty() {
+            return Err(
+                "there is neither a `.ahma/tools` directory here, nor a tool file in `tools`\n\
+                 hint: name files or directories, as in `ahma_validate my-tools/`"
+                    .to_owned(),
+            );
+        }
+        for (directory, selection) in found {
+            let before = self.files.len();
+            self.add_directory(&directory, selection)?;
+            let all = read_directory(&directory, Selection::Every)?.len();
+            let passed_over = all - (self.files.len() - before);
+            if passed_over > 0 {
+                self.notes.push(format!(
+                    "{passed_over} of the files in {} were passed over: in a directory of that name, only objects \
+                     with `name`, `description` and `command`, or with {SCHEMA_FILE_NAME} as their `$schema`, are tool files\n\
+                     hint: add `$schema` to them, move them to `.ahma/tools`, or name the directory: \
+                     `ahma_validate {}`",
+                    normalised(&directory).display(),
+                    normalised(&directory).display(),
+                ));
+            }
         }
         Ok(())
     }

@@ -133,7 +133,7 @@ fn finding_out_about_a_project_runs_nothing_of_it() {
 #[test]
 fn tools_that_are_said_to_change_nothing_do_not_whatever_a_project_holds() {
     let (project, is_marked) = trapped();
-    let mut served = Served::of(project, &[]);
+    let mut served = Served::of(project, &["--tools", "all"]);
     let tools = served.client.request("tools/list", &json!({}));
     let tools: Vec<Value> = tools["result"]["tools"].as_array().unwrap().clone();
     let is_read_only = |tool: &&Value| tool["annotations"]["readOnlyHint"] == true;

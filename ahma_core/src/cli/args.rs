@@ -17,8 +17,8 @@ Examples:
           both: stdin and stdout for an IDE, HTTP for other agents beside it
   ahma_mcp --mode list-tools
           the tools of this project, as JSON
-  ahma_mcp --mode list-tools --tools-dir my-tools --tools git,cargo
-          only what my-tools/git.json and my-tools/cargo.json offer
+  ahma_mcp --tools core,gh,-git_push
+          list the tools of gh too, and not git_push
 
 An entry of an mcp.json:
   { \"mcpServers\": { \"Ahama\": { \"command\": \"ahma_mcp\" } } }
@@ -34,15 +34,25 @@ pub(super) struct Args {
     #[arg(long, visible_alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
 
-    /// Directory with tool files; may be given several times. Default: `AHMA_TOOLS_DIR` (several are
-    /// separated as in PATH), else `.ahma/tools`, else `tools` (there only files whose `$schema` is
-    /// mtdf.schema.json), else those that come with the program.
+    /// Directory with tool files, instead of those of the project; may be given several times. Default: `AHMA_TOOLS_DIR`
+    /// (several are separated as in PATH), else `.ahma/tools` and those files of `tools` that look like tool files. The ones
+    /// that come with the program are there too; a file of the same name takes their place.
     #[arg(long, value_name = "DIR")]
     pub(super) tools_dir: Vec<PathBuf>,
 
-    /// Only these tool files, named without `.json`.
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    /// What is listed: `all`, `none`, `core` (the default: the most used tools of every file), names of tool files (`git`) and
+    /// of single tools (`git_log`), with `-` to leave one out. What is not listed is found with `find_tools`.
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub(super) tools: Vec<String>,
+
+    /// Leave out the tool files that come with the program.
+    #[arg(long)]
+    pub(super) no_shipped_tools: bool,
 
     /// The directory commands are confined to. Default: `AHMA_SANDBOX_SCOPE`, else this directory.
     #[arg(long, value_name = "PATH")]

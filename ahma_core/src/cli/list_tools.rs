@@ -1,38 +1,34 @@
-//! `--mode list-tools`: what clients would be offered, as JSON on stdout.
+//! `--mode list-tools`: what clients would be offered here, as JSON on stdout. Serves nobody.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
+use ahma_contract::UserDirectories;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::args::Args;
-use super::settings;
-use super::startup_error::{EXIT_FAILURE, EXIT_USAGE};
-use super::tool_args::tool_file_rules;
-use crate::config::{Catalog, load};
-use crate::registry::{definition, fits};
-use crate::server_facts;
-use crate::service::CallStyle;
-use crate::service::tools::definitions;
+use super::settings::Settings;
+use super::startup_error::{EXIT_FAILURE, StartupError};
+use crate::registry::{DeclaredTools, Runner, ToolEntry, ToolSnapshot};
+use crate::scope::{Scope, ScopeConfig, SharedConfig, SharedResources, in_reach};
+
+/// How long checks of programs are waited for.
+const CHECKS_TIMEOUT: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Prints the tools. Files that are rejected are named on stderr; the rest is listed all the same.
 pub(super) fn run(args: &Args) -> ExitCode {
-    let environment = std::env::vars_os().collect();
-    let project = settings::asked_scope(args, &environment).unwrap_or(Path::new("."));
-    let rules = tool_file_rules(args, &environment);
-    let sources = match rules.files_of(project).read() {
-        Ok(sources) => sources,
-        Err(message) => {
-            let _ = writeln!(io::stderr(), "error: {message}");
-            return ExitCode::from(EXIT_USAGE);
-        }
+    let offered = match offered(args) {
+        Ok(offered) => offered,
+        Err(error) => return error.report(),
     };
-    let catalog = load(sources, &server_facts());
-    report_rejected(&catalog);
-    let mut tools = built_in(args);
-    tools.extend(listing(&catalog, project, args.sync));
-    let document = json!({ "tools": tools });
+    report_rejected(offered.declared());
+    let document = json!({ "tools": tools(&offered) });
     match writeln!(io::stdout(), "{document:#}") {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough, as with `| head`.
@@ -41,8 +37,96 @@ pub(super) fn run(args: &Args) -> ExitCode {
     }
 }
 
-fn report_rejected(catalog: &Catalog) {
-    for file in &catalog.rejected {
+/// Opens the scope as a server would, and asks what it offers.
+fn offered(args: &Args) -> Result<Arc<ToolSnapshot>, StartupError> {
+    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    let user = UserDirectories::of_this_user();
+    let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
+    let directory = std::env::current_dir().map_err(|error| usage(&error))?;
+    let settings = Settings::resolve(args, &environment, &user, &directory);
+    let settings = settings.map_err(|error| usage(&error))?;
+    let mut config = SharedConfig::new(environment, &[]);
+    config.reachable = settings.reachable();
+    let cache = user.cache.map(|it| it.join("availability.json"));
+    config.availability_cache = cache.filter(|it| !in_reach(it, &settings.writable()));
+    let shared = SharedResources::new(config)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| StartupError::Other(format!("the runtime cannot be started: {error}")))?;
+    runtime.block_on(ask(settings.scope, &shared))
+}
+
+async fn ask(
+    mut scope: ScopeConfig,
+    shared: &Arc<SharedResources>,
+) -> Result<Arc<ToolSnapshot>, StartupError> {
+    scope.warm_shells = 0;
+    let scope = Scope::prepare(scope, shared).await?;
+    // Without a sandbox no check that needs a command can be made; all others have been.
+    let offered = match scope.ready().await {
+        Ok(()) => timeout(CHECKS_TIMEOUT, scope.offered()).await.ok(),
+        Err(_) => None,
+    };
+    let offered = offered.unwrap_or_else(|| scope.offered_now());
+    scope.shutdown("listed", END_TIMEOUT).await;
+    Ok(offered)
+}
+
+/// What is listed, then what is only found by searching, then what is not available.
+fn tools(offered: &ToolSnapshot) -> Vec<Value> {
+    let sources = Sources::of(offered.declared());
+    let listed = offered.listed().iter();
+    let listed = listed.map(|tool| shown(tool, sources.find(&tool.name)));
+    let hidden = offered.hidden().iter().map(|entry| {
+        let mut tool = shown(&entry.definition, sources.find(&entry.definition.name));
+        tool["listed"] = json!(false);
+        tool
+    });
+    let declared = offered.declared();
+    let unavailable = declared.unavailable().iter().map(|tool| {
+        json!({
+            "name": tool.name,
+            "source": sources.find(&tool.name),
+            "available": false,
+            "install_instructions": tool.install_instructions,
+        })
+    });
+    let undecided = declared.entries().iter().filter(|it| !it.is_available);
+    let undecided = undecided.map(|entry: &Arc<ToolEntry>| {
+        let Runner::Declared(tool) = &entry.runner else {
+            return Value::Null;
+        };
+        json!({ "name": tool.name, "source": sources.find(&tool.name), "available": null })
+    });
+    listed
+        .chain(hidden)
+        .chain(unavailable)
+        .chain(undecided)
+        .collect()
+}
+
+/// Which file each tool is from.
+struct Sources<'d>(BTreeMap<&'d str, String>);
+
+impl<'d> Sources<'d> {
+    fn of(declared: &'d DeclaredTools) -> Self {
+        let files = declared.files().iter();
+        let of_files = files.flat_map(|file| {
+            let source = file.source.to_string_lossy().into_owned();
+            let tools = file.tools.iter();
+            tools.map(move |tool| (tool.name.as_str(), source.clone()))
+        });
+        Sources(of_files.collect())
+    }
+
+    fn find(&self, name: &str) -> &str {
+        self.0.get(name).map_or("(server)", String::as_str)
+    }
+}
+
+fn report_rejected(declared: &DeclaredTools) {
+    for file in declared.rejected() {
         let path = file.path.display();
         for fault in &file.faults {
             let (line, column) = (fault.line, fault.column);
@@ -54,28 +138,7 @@ fn report_rejected(catalog: &Catalog) {
     }
 }
 
-/// What every server offers, whatever its files say.
-fn built_in(args: &Args) -> Vec<Value> {
-    let style = CallStyle {
-        always_sync: args.sync,
-        no_shell: args.no_shell,
-        ..CallStyle::default()
-    };
-    let tools = definitions(style).into_iter();
-    tools.map(|(_, tool)| listed(&tool, "(server)")).collect()
-}
-
-fn listing(catalog: &Catalog, project: &Path, always_sync: bool) -> Vec<Value> {
-    let fitting = catalog.tools().filter(|(_, tool)| fits(tool, project));
-    fitting
-        .map(|(file, tool)| {
-            let source = file.source.to_string_lossy();
-            listed(&definition(tool, always_sync), &source)
-        })
-        .collect()
-}
-
-fn listed(tool: &rmcp::model::Tool, source: &str) -> Value {
+fn shown(tool: &rmcp::model::Tool, source: &str) -> Value {
     json!({
         "name": tool.name,
         "description": tool.description,

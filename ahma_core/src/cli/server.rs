@@ -108,6 +108,8 @@ fn shared(
     config.audit = audit.map_err(StartupError::Usage)?;
     let state = user.state.clone().map(|state| state.join("guard"));
     config.guard_state = state.filter(|state| !in_reach(state, &settings.writable()));
+    let cache = user.cache.clone().map(|it| it.join("availability.json"));
+    config.availability_cache = cache.filter(|it| !in_reach(it, &settings.writable()));
     config.say_warning = logging.say_on_stderr(&settings.log);
     config.report_trouble = trace.map(report);
     config.warnings.clone_from(&logging.warnings);

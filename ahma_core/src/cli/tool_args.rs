@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use super::args::Args;
-use crate::registry::ToolFileRules;
+use crate::registry::{Surface, ToolFileRules};
 
 /// A flag beats a variable.
 pub(super) fn tool_file_rules(
@@ -20,7 +20,8 @@ pub(super) fn tool_file_rules(
     }
     ToolFileRules {
         directories: named,
-        only: args.tools.clone(),
+        without_shipped: args.no_shipped_tools,
+        surface: Surface::new(&args.tools),
     }
 }
 

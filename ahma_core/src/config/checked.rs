@@ -24,6 +24,13 @@ impl CheckedFile {
         self.faults.is_empty() && self.unreadable.is_none() && self.parsed.is_some()
     }
 
+    /// Whether it takes the place of another: it has the same file name, or its tool the same name.
+    pub(super) fn replaces(&self, other: &CheckedFile) -> bool {
+        let name = |file: &CheckedFile| file.parsed.as_ref().map(|it| it.name.clone());
+        let has_name = name(self).is_some_and(|it| !it.is_empty());
+        self.path.file_name() == other.path.file_name() || has_name && name(self) == name(other)
+    }
+
     pub(super) fn tools(&self) -> &[Arc<ToolSpec>] {
         self.parsed
             .as_ref()

@@ -38,15 +38,15 @@ pub enum Selection {
     Every,
     /// All of them, in a directory of the project: no link is followed, since a project could point it anywhere.
     OfProject,
-    /// The same, and only files that name our schema: the directory has a common name and may hold other things.
-    NamingOurSchema,
+    /// The same, and only files that look like tool files: the directory has a common name and may hold other things.
+    LookingLikeTools,
 }
 
 /// Reads all `*.json` files of a directory in sorted order, not those of directories below it.
 pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<SourceFile>> {
     let links = match selection {
         Selection::Every => Links::Followed,
-        Selection::OfProject | Selection::NamingOurSchema => {
+        Selection::OfProject | Selection::LookingLikeTools => {
             refuse_links(directory)?;
             Links::Refused
         }
@@ -64,8 +64,8 @@ pub fn read_directory(directory: &Path, selection: Selection) -> io::Result<Vec<
     }
     paths.sort();
     let mut files = read_within_bounds(paths, links);
-    if selection == Selection::NamingOurSchema {
-        files.retain(names_our_schema);
+    if selection == Selection::LookingLikeTools {
+        files.retain(looks_like_a_tool);
     }
     Ok(files)
 }
@@ -193,17 +193,20 @@ fn kind_of(metadata: &Metadata) -> &'static str {
     }
 }
 
-/// Whether `$schema` names our schema. A file with broken JSON counts as ours when it mentions it, so
-/// that its author is told.
-fn names_our_schema(file: &SourceFile) -> bool {
+/// Whether a file is an object that has what every tool file has, or names our schema. One with broken JSON counts when it
+/// mentions the schema, so that its author is told.
+fn looks_like_a_tool(file: &SourceFile) -> bool {
     let Ok(bytes) = &file.content else {
         return false;
     };
     let document: Result<Value, _> = serde_json::from_slice(bytes);
     match document {
-        Ok(document) => document["$schema"]
-            .as_str()
-            .is_some_and(|schema| schema.rsplit('/').next() == Some(SCHEMA_FILE_NAME)),
+        Ok(document) => {
+            let schema = document["$schema"].as_str();
+            let is_ours = |it: &str| it.rsplit('/').next() == Some(SCHEMA_FILE_NAME);
+            let usual = ["name", "description", "command"];
+            schema.is_some_and(is_ours) || usual.iter().all(|field| document[field].is_string())
+        }
         Err(_) => {
             let name = SCHEMA_FILE_NAME.as_bytes();
             bytes.windows(name.len()).any(|window| window == name)
@@ -211,15 +214,18 @@ fn names_our_schema(file: &SourceFile) -> bool {
     }
 }
 
-/// The tools directory of a project: `.ahma/tools`, else `tools`, which has a common name and is
-/// therefore read with care. `None` when it has neither.
-pub fn project_tools_directory(project: &Path) -> Option<(PathBuf, Selection)> {
+/// The directories of a project that hold tool files: `.ahma/tools`, and `tools` when there is such a file in it, which
+/// has a common name and is therefore read with care.
+pub fn project_tools_directories(project: &Path) -> Vec<(PathBuf, Selection)> {
+    let mut directories = Vec::new();
     let own = project.join(".ahma").join("tools");
     if own.is_dir() {
-        return Some((own, Selection::OfProject));
+        directories.push((own, Selection::OfProject));
     }
     let common = project.join("tools");
-    common
-        .is_dir()
-        .then_some((common, Selection::NamingOurSchema))
+    let selection = Selection::LookingLikeTools;
+    if read_directory(&common, selection).is_ok_and(|files| !files.is_empty()) {
+        directories.push((common, selection));
+    }
+    directories
 }

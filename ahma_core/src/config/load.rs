@@ -1,5 +1,6 @@
 //! From source files to a catalogue: every file files alone, then all of them together.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::catalog::Catalog;
@@ -15,8 +16,32 @@ use super::text;
 
 /// Checks all files. Never fails: what is wrong is in the result.
 pub fn load(sources: Vec<SourceFile>, facts: &ServerFacts) -> Catalog {
-    let checked = sources.into_iter().map(|source| check(source, facts));
-    link::link(checked.collect(), facts)
+    load_beside(sources, Vec::new(), facts)
+}
+
+/// The same beside the files that come with the program, which give way: a file of the same name takes the place of one of
+/// them, and a tool of the same name that of a single tool.
+pub fn load_beside(
+    sources: Vec<SourceFile>,
+    shipped: Vec<SourceFile>,
+    facts: &ServerFacts,
+) -> Catalog {
+    let own: Vec<CheckedFile> = sources.into_iter().map(|it| check(it, facts)).collect();
+    let shipped = shipped.into_iter().map(|it| check(it, facts));
+    let mut shipped: Vec<CheckedFile> = shipped.collect();
+    shipped.retain(|file| !own.iter().any(|other| other.replaces(file)));
+    let taken: HashSet<&str> = own
+        .iter()
+        .filter(|file| file.is_valid())
+        .flat_map(|file| file.tools().iter().map(|tool| tool.name.as_str()))
+        .collect();
+    for file in shipped.iter_mut().filter_map(|file| file.parsed.as_mut()) {
+        file.is_shipped = true;
+        file.tools
+            .retain(|tool| !taken.contains(tool.name.as_str()));
+    }
+    drop(taken);
+    link::link(own.into_iter().chain(shipped).collect(), facts)
 }
 
 fn check(source: SourceFile, facts: &ServerFacts) -> CheckedFile {

@@ -33,7 +33,7 @@ mod values;
 pub use catalog::{Catalog, RejectedFile};
 pub use fault::Fault;
 pub use input_schema::input_schema;
-pub use load::load;
+pub use load::{load, load_beside};
 pub use names::MAX_NAME_LENGTH;
 pub use raw::bounds::TIMEOUT_SECONDS;
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};

@@ -56,6 +56,7 @@ pub(super) fn resolve(
         file: ToolFile {
             source: source.to_owned(),
             name: name.clone(),
+            is_shipped: false,
             tools: Vec::new(),
             disabled: Vec::new(),
         },
@@ -239,6 +240,7 @@ impl Resolver<'_> {
             timeout_seconds: inherited.timeout_seconds,
             env: inherited.env,
             only_if: inherited.only_if,
+            local_bin: inherited.local_bin,
             availability: inherited.availability,
             install_instructions: inherited.install_instructions,
             annotations: inherited.annotations,

@@ -16,6 +16,8 @@ pub struct ToolFile {
     pub source: PathBuf,
     /// The tool's name: first part of the names of its tools.
     pub name: String,
+    /// Whether it comes with the program.
+    pub is_shipped: bool,
     /// What clients can call, in the order of the file.
     pub tools: Vec<Arc<ToolSpec>>,
     /// Names of tools that the file switches off.
@@ -49,6 +51,8 @@ pub struct ToolSpec {
     pub env: BTreeMap<String, String>,
     /// Listed only when one of these exists in the scope; empty means always.
     pub only_if: Vec<String>,
+    /// Directories of the project in which programs are looked for before PATH.
+    pub local_bin: Vec<String>,
     /// How to find out whether the tool can be used.
     pub availability: Option<AvailabilityCheck>,
     /// What to say when it cannot.
@@ -124,6 +128,8 @@ pub enum AvailabilityCheck {
         args: Vec<String>,
         /// Exit codes that mean yes; at least one.
         success_exit_codes: Vec<u8>,
+        /// Paths of the project one of which is enough; nothing is run then.
+        or_exists: Vec<String>,
     },
 }
 

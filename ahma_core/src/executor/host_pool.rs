@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +43,10 @@ pub struct HostPool {
     warm: Option<WarmShells>,
     /// The one used last comes last.
     kept: Mutex<Vec<Arc<HostSlot>>>,
+    /// No host is started any more.
+    is_closed: AtomicBool,
+    /// Those that are ending.
+    released: Mutex<Vec<Arc<SandboxHost>>>,
     /// What the first host enforced; later ones must not enforce less.
     first: OnceLock<SandboxReport>,
 }
@@ -61,6 +66,8 @@ impl HostPool {
             in_place: Mutex::new(Arc::default()),
             warm: None,
             kept: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            released: Mutex::default(),
             first: OnceLock::new(),
         }
     }
@@ -86,6 +93,9 @@ impl HostPool {
         };
         let place = self.place(needed);
         let mut kept = place.host.lock().await;
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(StartError::Host(io::Error::other("the server is stopping")));
+        }
         let usable = |host: &&Arc<SandboxHost>| !host.is_gone() && !host.is_stale();
         if let Some(host) = kept.as_ref().filter(usable) {
             return Ok(Arc::clone(host));
@@ -180,6 +190,30 @@ impl HostPool {
         }
     }
 
+    /// Keeps a host no longer; what runs in it goes on.
+    pub async fn release(&self, restrictions: &Restrictions) {
+        let place = {
+            let mut kept = self.lock();
+            let index = kept.iter().position(|it| it.restrictions == *restrictions);
+            index.map(|index| kept.remove(index))
+        };
+        let Some(place) = place else { return };
+        let Some(host) = place.host.lock().await.take() else {
+            return;
+        };
+        // Waited for by the end of the server, too.
+        self.released().push(Arc::clone(&host));
+        if Arc::strong_count(&host) == 2 {
+            host.end().await;
+        }
+        self.released().retain(|it| !Arc::ptr_eq(it, &host));
+    }
+
+    fn released(&self) -> MutexGuard<'_, Vec<Arc<SandboxHost>>> {
+        // A list is right after any panic.
+        self.released.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The hosts that are alive.
     pub async fn alive(&self) -> Vec<Arc<SandboxHost>> {
         let places = self.lock().clone();
@@ -191,9 +225,11 @@ impl HostPool {
         alive
     }
 
-    /// Ends every host and waits until no process of it is left.
+    /// Ends every host and waits until no process of it is left, also of those that are just starting. None is started after it.
     pub async fn end(&self) {
-        for host in self.alive().await {
+        self.is_closed.store(true, Ordering::Relaxed);
+        let released = self.released().clone();
+        for host in self.alive().await.into_iter().chain(released) {
             host.end().await;
         }
     }

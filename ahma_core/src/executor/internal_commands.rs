@@ -60,6 +60,11 @@ impl InternalCommands {
             .map(|(_, value)| value.as_os_str())
     }
 
+    /// Ends the host they ran in; the next one starts another.
+    pub(crate) async fn rest(&self) {
+        self.hosts.release(&RESTRICTIONS).await;
+    }
+
     /// Runs one where no project is, so that none decides what it does. Dropping the future ends it.
     pub(crate) async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
         self.run_in(PathBuf::from(NO_PROJECT), arguments).await

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::event::Publisher;
@@ -67,6 +68,8 @@ pub struct OperationStore {
     retention: Retention,
     spools: SpoolPlace,
     events: Publisher,
+    /// An operation has ended.
+    ended: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -89,6 +92,7 @@ impl OperationStore {
             retention,
             spools,
             events: Publisher::default(),
+            ended: Arc::default(),
         }
     }
 
@@ -129,6 +133,11 @@ impl OperationStore {
     /// Tells what happens to every operation from now on.
     pub fn subscribe(&self) -> OperationEvents {
         self.events.subscribe()
+    }
+
+    /// What is notified when an operation has ended; one who waits is enough to be told of all.
+    pub(crate) fn ended_signal(&self) -> Arc<Notify> {
+        Arc::clone(&self.ended)
     }
 
     /// Takes a new operation in, queued.
@@ -221,6 +230,7 @@ impl OperationStore {
             self.forget_old(&mut operations);
             drop(operations);
             operation.publish_change();
+            self.ended.notify_one();
         }
         changed
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::Tool;
 use tokio::sync::watch;
 
-use super::declared::{DeclaredTools, ProbeResults};
+use super::declared::{Circumstances, DeclaredTools, Presentation};
 use super::entry::{Runner, ToolEntry};
 use super::snapshot::ToolSnapshot;
 use crate::light_watch::LightWatch;
@@ -13,8 +13,8 @@ use crate::light_watch::LightWatch;
 /// The tools of a scope.
 pub(crate) struct Registry {
     built_in: Vec<Arc<ToolEntry>>,
-    /// Whether every call waits, which descriptions say.
-    always_sync: bool,
+    /// How declared tools are offered.
+    presentation: Presentation,
     current: watch::Sender<Arc<ToolSnapshot>>,
     /// Whether a client has listed them.
     listed: LightWatch<bool>,
@@ -27,7 +27,7 @@ impl Registry {
     pub(crate) fn new(
         built_in: Vec<(&'static str, Tool)>,
         declared: DeclaredTools,
-        always_sync: bool,
+        presentation: Presentation,
     ) -> Self {
         let built_in: Vec<Arc<ToolEntry>> = built_in
             .into_iter()
@@ -35,6 +35,7 @@ impl Registry {
                 Arc::new(ToolEntry {
                     definition,
                     runner: Runner::BuiltIn(name),
+                    is_available: true,
                     is_listed: true,
                 })
             })
@@ -43,7 +44,7 @@ impl Registry {
         Registry {
             current: watch::Sender::new(Arc::new(first)),
             built_in,
-            always_sync,
+            presentation,
             listed: LightWatch::default(),
             held_back: Mutex::default(),
         }
@@ -64,13 +65,21 @@ impl Registry {
         self.current.send_replace(Arc::new(snapshot));
     }
 
-    /// Offers the same files after other checks, unless those changed nothing.
-    pub(crate) fn publish_results(&self, results: ProbeResults) {
+    /// Offers the same files under other circumstances, unless those are the same.
+    pub(crate) fn publish_under(&self, circumstances: Circumstances) {
         let current = self.current();
         let declared = current.declared();
-        if *declared.results() != results {
-            self.publish(declared.with_results(results, self.always_sync));
+        if *declared.circumstances() != circumstances {
+            self.publish(declared.under(circumstances, &self.presentation));
         }
+    }
+
+    /// Waits until every check that decides about a tool of this project has been made once.
+    pub(crate) async fn decided(&self) {
+        let mut changes = self.changes();
+        let is_decided = |it: &Arc<ToolSnapshot>| !it.declared().is_undecided();
+        // An error means that nothing will change any more.
+        let _ = changes.wait_for(is_decided).await;
     }
 
     /// Tells when other tools take the place of the current ones.

@@ -1,13 +1,13 @@
-//! What all tool files together offer, after the checks of availability that were made.
+//! What all tool files together offer, under the circumstances of a project: the files it has, and the programs.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
 use super::definition::definition;
 use super::entry::{Runner, ToolEntry};
+use super::surface::Surface;
 use crate::config::{AvailabilityCheck, Catalog, RejectedFile, ToolFile, ToolSpec};
 
 /// Which checks of availability were passed; one that is missing has not been made yet.
@@ -15,8 +15,43 @@ pub(crate) type ProbeResults = HashMap<AvailabilityCheck, bool>;
 
 /// Makes checks of availability.
 pub(crate) trait Prober: Send + Sync {
-    /// Makes these checks and says which were passed.
+    /// Makes the checks that need no command, and looks which of these paths the project has. May block.
+    fn look(
+        &self,
+        checks: &[AvailabilityCheck],
+        paths: &[String],
+    ) -> (ProbeResults, BTreeSet<String>);
+
+    /// Makes these checks, with commands where they are needed, and says which were passed.
     fn probe(&self, checks: Vec<AvailabilityCheck>) -> BoxFuture<'_, ProbeResults>;
+}
+
+/// What decides about tools besides their files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Circumstances {
+    /// Checks that needed no command.
+    pub(crate) looked: ProbeResults,
+    /// Checks that commands have answered.
+    pub(crate) probed: ProbeResults,
+    /// Paths that tools ask for and that are there.
+    pub(crate) present: BTreeSet<String>,
+}
+
+impl Circumstances {
+    /// Whether a check was passed, where that is known.
+    fn passed(&self, check: &AvailabilityCheck) -> Option<bool> {
+        let looked = self.looked.get(check);
+        looked.or_else(|| self.probed.get(check)).copied()
+    }
+}
+
+/// How tools are offered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Presentation {
+    /// Whether every call waits, which descriptions say.
+    pub(crate) always_sync: bool,
+    /// Which tools are listed.
+    pub(crate) surface: Surface,
 }
 
 /// The tools of one reading of all tool files.
@@ -24,8 +59,7 @@ pub(crate) trait Prober: Send + Sync {
 pub(crate) struct DeclaredTools {
     files: Vec<Arc<ToolFile>>,
     rejected: Arc<Vec<RejectedFile>>,
-    project: PathBuf,
-    results: ProbeResults,
+    circumstances: Circumstances,
     entries: Vec<Arc<ToolEntry>>,
     unavailable: Vec<Unavailable>,
 }
@@ -42,12 +76,7 @@ pub(crate) struct Unavailable {
 impl DeclaredTools {
     /// Takes over what was loaded. A file that was valid before and is rejected now keeps its last valid version, and
     /// checks that were made before keep their results until they are made again.
-    pub(crate) fn new(
-        catalog: Catalog,
-        project: &Path,
-        before: &DeclaredTools,
-        always_sync: bool,
-    ) -> Self {
+    pub(crate) fn new(catalog: Catalog, before: &DeclaredTools, how: &Presentation) -> Self {
         let valid = catalog.files.into_iter().map(Arc::new);
         let kept = before.files.iter().filter(|kept| {
             let mut rejected = catalog.rejected.iter();
@@ -58,64 +87,103 @@ impl DeclaredTools {
         let tools = DeclaredTools {
             files,
             rejected: Arc::new(catalog.rejected),
-            project: project.to_owned(),
-            results: before.results.clone(),
+            circumstances: before.circumstances.clone(),
             ..DeclaredTools::default()
         };
-        tools.arranged(always_sync)
+        tools.arranged(how)
     }
 
-    /// The same files after other checks.
-    pub(crate) fn with_results(&self, results: ProbeResults, always_sync: bool) -> Self {
+    /// The same files under other circumstances.
+    pub(crate) fn under(&self, circumstances: Circumstances, how: &Presentation) -> Self {
         let tools = DeclaredTools {
             files: self.files.clone(),
             rejected: Arc::clone(&self.rejected),
-            project: self.project.clone(),
-            results,
+            circumstances,
             ..DeclaredTools::default()
         };
-        tools.arranged(always_sync)
+        tools.arranged(how)
     }
 
     /// Fills in which tools are offered: those that fit the project (some are only for projects with a certain file) and
     /// whose checks were passed.
-    fn arranged(mut self, always_sync: bool) -> Self {
-        for tool in self.files.iter().flat_map(|file| &file.tools) {
-            if !fits(tool, &self.project) {
-                continue;
+    fn arranged(self, how: &Presentation) -> Self {
+        let (mut entries, mut unavailable) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            for tool in file.tools.iter().filter(|tool| self.fits(tool)) {
+                let check = tool.availability.as_ref();
+                let passed = check.map_or(Some(true), |it| self.circumstances.passed(it));
+                if passed == Some(false) {
+                    unavailable.push(Unavailable {
+                        name: tool.name.clone(),
+                        install_instructions: tool.install_instructions.clone(),
+                    });
+                    continue;
+                }
+                entries.push(Arc::new(ToolEntry {
+                    definition: definition(tool, how.always_sync),
+                    runner: Runner::Declared(Arc::clone(tool)),
+                    // Not listed until the check passes, but already callable by name.
+                    is_available: passed.is_some(),
+                    is_listed: passed.is_some() && how.surface.lists(file, tool),
+                }));
             }
-            let check = tool.availability.as_ref();
-            let passed = check.map_or(Some(true), |check| self.results.get(check).copied());
-            if passed == Some(false) {
-                self.unavailable.push(Unavailable {
-                    name: tool.name.clone(),
-                    install_instructions: tool.install_instructions.clone(),
-                });
-                continue;
-            }
-            self.entries.push(Arc::new(ToolEntry {
-                definition: definition(tool, always_sync),
-                runner: Runner::Declared(Arc::clone(tool)),
-                // Not listed until the check passes, but already callable by name.
-                is_listed: passed.is_some(),
-            }));
         }
-        self
+        DeclaredTools {
+            entries,
+            unavailable,
+            ..self
+        }
     }
 
-    /// Every check that decides about a tool of this project, once.
+    /// Whether the project is one the tool is meant for.
+    fn fits(&self, tool: &ToolSpec) -> bool {
+        let mut files = tool.only_if.iter();
+        let present = &self.circumstances.present;
+        tool.only_if.is_empty() || files.any(|file| present.contains(file))
+    }
+
+    /// Every check that decides about a tool, once.
     pub(crate) fn checks(&self) -> Vec<AvailabilityCheck> {
-        let tools = self.files.iter().flat_map(|file| &file.tools);
-        let fitting = tools.filter(|tool| fits(tool, &self.project));
-        let checks: HashSet<_> = fitting
+        let checks: HashSet<_> = self
+            .tools()
             .filter_map(|tool| tool.availability.clone())
             .collect();
         checks.into_iter().collect()
     }
 
-    /// What is known of the checks.
-    pub(crate) fn results(&self) -> &ProbeResults {
-        &self.results
+    /// The same for tools of this project that are not known to be available, as far as a command has to be run for it.
+    pub(crate) fn open_checks(&self) -> Vec<AvailabilityCheck> {
+        let fitting = self.tools().filter(|tool| self.fits(tool));
+        let checks: HashSet<&AvailabilityCheck> = fitting
+            .filter_map(|tool| tool.availability.as_ref())
+            .filter(|check| matches!(check, AvailabilityCheck::Command { .. }))
+            .collect();
+        checks.into_iter().cloned().collect()
+    }
+
+    /// Whether a check that decides about a tool of this project has not been made yet.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.entries.iter().any(|entry| !entry.is_available)
+    }
+
+    /// Every path that a tool asks for, once.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let paths: BTreeSet<&String> = self.tools().flat_map(|tool| &tool.only_if).collect();
+        paths.into_iter().cloned().collect()
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
+        self.files.iter().flat_map(|file| &file.tools)
+    }
+
+    /// What decides about tools besides their files.
+    pub(crate) fn circumstances(&self) -> &Circumstances {
+        &self.circumstances
+    }
+
+    /// The files that are served.
+    pub(crate) fn files(&self) -> &[Arc<ToolFile>] {
+        &self.files
     }
 
     /// Every tool that can be called, in the order of the files.
@@ -130,8 +198,7 @@ impl DeclaredTools {
 
     /// Tools that are for other projects.
     pub(crate) fn unfitting(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
-        let tools = self.files.iter().flat_map(|file| &file.tools);
-        tools.filter(|tool| !fits(tool, &self.project))
+        self.tools().filter(|tool| !self.fits(tool))
     }
 
     /// Names of tools that their files switch off.
@@ -145,8 +212,57 @@ impl DeclaredTools {
     }
 }
 
-/// Whether the project is one the tool is meant for.
-pub(crate) fn fits(tool: &ToolSpec, project: &Path) -> bool {
-    let mut files = tool.only_if.iter();
-    tool.only_if.is_empty() || files.any(|file| project.join(file).exists())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load_beside;
+    use crate::registry::{Registry, ToolFileRules};
+    use crate::service::CallStyle;
+    use crate::service::tools::definitions;
+
+    /// Bytes of a list of tools for projects with these files, when all programs are there.
+    fn bytes(files: &[&str]) -> usize {
+        let found = ToolFileRules::default()
+            .files_of(std::path::Path::new("/nowhere"))
+            .read()
+            .unwrap();
+        let catalog = load_beside(found.own, found.shipped, &crate::server_facts());
+        let how = Presentation::default();
+        let declared = DeclaredTools::new(catalog, &DeclaredTools::default(), &how);
+        let passed = declared.checks().into_iter().map(|check| (check, true));
+        let circumstances = Circumstances {
+            looked: passed.collect(),
+            probed: ProbeResults::new(),
+            present: files.iter().map(|it| (*it).to_owned()).collect(),
+        };
+        let declared = declared.under(circumstances, &how);
+        let registry = Registry::new(definitions(CallStyle::default()), declared, how);
+        let listed = registry.current().listed().to_vec();
+        serde_json::to_string(&rmcp::model::ListToolsResult::with_all_items(listed))
+            .unwrap()
+            .len()
+    }
+
+    /// Proves: T47.
+    #[test]
+    fn a_list_is_short_for_every_kind_of_project() {
+        let all = [
+            ".git",
+            "Cargo.toml",
+            "package.json",
+            "pyproject.toml",
+            "Makefile",
+        ];
+        for files in [
+            &[".git", "Cargo.toml"][..],
+            &[".git", "package.json"],
+            &[".git", "pyproject.toml"],
+            &[".git", "Makefile"],
+            &all,
+        ] {
+            let tokens = bytes(files) / 4;
+            assert!(tokens <= 6000, "{files:?}: {tokens} tokens");
+            assert!(tokens > 2000, "{files:?}: {tokens} tokens");
+        }
+    }
 }

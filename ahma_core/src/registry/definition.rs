@@ -7,8 +7,8 @@ use rmcp::model::{Tool, ToolAnnotations};
 use crate::config::ToolSpec;
 
 /// What is said of every tool that runs in the background.
-const BACKGROUND_NOTE: &str = "Runs in the background: a call answers at once with an operation id, the result comes \
-                               later, and other work can go on meanwhile.";
+const BACKGROUND_NOTE: &str =
+    "Runs in the background: the result may come later, and other work can go on.";
 
 /// A description that says so.
 pub(crate) fn with_background_note(description: &str, separator: &str) -> String {

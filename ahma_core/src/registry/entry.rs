@@ -13,7 +13,9 @@ pub(crate) struct ToolEntry {
     pub definition: Tool,
     /// Who runs it.
     pub runner: Runner,
-    /// Whether it is listed. One that is not can be called all the same: its check has not been made yet.
+    /// Whether it is known to be available. One whose check has not been made yet can be called all the same.
+    pub is_available: bool,
+    /// Whether it is listed; one that is not can be searched for, and called.
     pub is_listed: bool,
 }
 

@@ -12,17 +12,17 @@ mod definition;
 mod entry;
 mod reload;
 mod snapshot;
+mod surface;
 mod tool_files;
 mod watcher;
 
 pub(crate) use current::Registry;
-#[cfg(feature = "cli")]
-pub(crate) use declared::fits;
-pub(crate) use declared::{DeclaredTools, ProbeResults, Prober};
+pub(crate) use declared::{Circumstances, DeclaredTools, Presentation, ProbeResults, Prober};
 pub use definition::definition;
 pub(crate) use definition::with_background_note;
-pub(crate) use entry::Runner;
+pub(crate) use entry::{Runner, ToolEntry};
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;
+pub use surface::Surface;
 pub use tool_files::ToolFileRules;
 pub(crate) use tool_files::ToolFiles;

@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::timeout;
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use tokio::time::{sleep, timeout};
 
 use super::current::Registry;
-use super::declared::{DeclaredTools, Prober};
+use super::declared::{DeclaredTools, Presentation, Prober};
 use super::tool_files::ToolFiles;
 use super::watcher::Watcher;
-use crate::config::{ServerFacts, load};
+use crate::config::{ServerFacts, load_beside};
 
 /// How long checks of availability wait for a client to list the tools it can have without them: they
 /// would take the processor from its answer.
 const FIRST_LIST: Duration = Duration::from_millis(500);
+
+/// How long after the end of an operation files and programs are looked at again.
+const AFTER_END: Duration = Duration::from_millis(100);
 
 const WRITABLE: &str = "commands can write a directory of tool files, or a link to it, so changes of the files are \
                         taken over when the server gets SIGHUP only";
@@ -48,16 +51,16 @@ pub(crate) struct Reload {
 /// Reads tool files.
 struct ToolReader {
     files: ToolFiles,
-    project: PathBuf,
     facts: ServerFacts,
-    always_sync: bool,
+    presentation: Presentation,
 }
 
 impl ToolReader {
     /// The tools as the files are now; a file that is broken keeps what it was `before`.
     fn read(&self, before: &DeclaredTools) -> Result<DeclaredTools, String> {
-        let catalog = load(self.files.read()?, &self.facts);
-        let tools = DeclaredTools::new(catalog, &self.project, before, self.always_sync);
+        let found = self.files.read()?;
+        let catalog = load_beside(found.own, found.shipped, &self.facts);
+        let tools = DeclaredTools::new(catalog, before, &self.presentation);
         report_rejected(&tools);
         Ok(tools)
     }
@@ -65,12 +68,7 @@ impl ToolReader {
 
 impl Reload {
     /// Of the project in a scope. From here on no change is missed. May block.
-    pub(crate) fn new(
-        files: ToolFiles,
-        project: PathBuf,
-        facts: ServerFacts,
-        always_sync: bool,
-    ) -> Self {
+    pub(crate) fn new(files: ToolFiles, facts: ServerFacts, presentation: Presentation) -> Self {
         let directories = files.directories();
         let watcher = Watcher::new(directories.clone()).ok();
         Reload {
@@ -80,9 +78,8 @@ impl Reload {
             asked: Arc::default(),
             reader: Arc::new(ToolReader {
                 files,
-                project,
                 facts,
-                always_sync,
+                presentation,
             }),
         }
     }
@@ -94,10 +91,21 @@ impl Reload {
 
     /// Reads the files for the first time. Blocks.
     pub(crate) fn read_now(&self) -> Result<DeclaredTools, String> {
-        self.reader.read(&DeclaredTools::default())
+        let tools = self.reader.read(&DeclaredTools::default())?;
+        let surface = &self.reader.presentation.surface;
+        match surface.unknown(tools.files().iter().map(Arc::as_ref)) {
+            Some(unknown) if tools.rejected().is_empty() => Err(unknown),
+            // It may be in a file that is broken now.
+            Some(unknown) => {
+                tracing::warn!("{unknown}");
+                Ok(tools)
+            }
+            None => Ok(tools),
+        }
     }
 
-    /// Reads the files again whenever they change or the operator asks, for ever.
+    /// Reads the files again whenever they change or the operator asks, and looks again for what they ask for when an
+    /// operation has ended, for ever.
     ///
     /// All of them are read at once. So they are read because of a change only where commands can write none
     /// of the directories, and none has been replaced: what protects a directory is not there for another one
@@ -107,6 +115,7 @@ impl Reload {
         registry: Arc<Registry>,
         safety: ReloadSafety,
         prober: Arc<dyn Prober>,
+        ended: Arc<Notify>,
     ) {
         let Reload {
             reader,
@@ -127,9 +136,16 @@ impl Reload {
         let mut checking = JoinSet::new();
         let (listed, checked) = (Arc::clone(&registry), Arc::clone(&prober));
         checking.spawn(async move {
-            let _ = timeout(FIRST_LIST, listed.listed()).await;
+            // A list that waits for them comes before one that does not.
+            if !listed.current().declared().is_undecided() {
+                let _ = timeout(FIRST_LIST, listed.listed()).await;
+            }
             check(listed, checked).await;
         });
+        let looking = keep_looking(Arc::clone(&registry), Arc::clone(&prober), ended);
+        let looking = tokio::spawn(looking);
+        // It ends with this.
+        let _looking = AbortOnDrop(looking.abort_handle());
         loop {
             let changed = async {
                 match &mut watcher {
@@ -154,16 +170,56 @@ impl Reload {
             }
             if reader.take_over(&registry).await {
                 checking.abort_all();
+                look_again(&registry, &prober).await;
                 checking.spawn(check(Arc::clone(&registry), Arc::clone(&prober)));
             }
         }
     }
 }
 
-/// Finds out which tools can be used, and publishes it. Tools that need no check are there already; the others follow.
+/// Ends a task that would go on without its owner.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Looks again after every operation, which may have made a project, or a program.
+async fn keep_looking(registry: Arc<Registry>, prober: Arc<dyn Prober>, ended: Arc<Notify>) {
+    loop {
+        ended.notified().await;
+        // Many may end at the same time.
+        sleep(AFTER_END).await;
+        if look_again(&registry, &prober).await {
+            check(Arc::clone(&registry), Arc::clone(&prober)).await;
+        }
+    }
+}
+
+/// Looks which files and programs there are now, and publishes what that changes; whether tools are undecided now.
+async fn look_again(registry: &Registry, prober: &Arc<dyn Prober>) -> bool {
+    let (current, prober) = (registry.current(), Arc::clone(prober));
+    let (checks, paths) = (current.declared().checks(), current.declared().paths());
+    let looking = spawn_blocking(move || prober.look(&checks, &paths)).await;
+    if let Ok((looked, present)) = looking {
+        // Something else may have been found out meanwhile.
+        let mut circumstances = registry.current().declared().circumstances().clone();
+        circumstances.looked = looked;
+        circumstances.present = present;
+        registry.publish_under(circumstances);
+    }
+    registry.current().declared().is_undecided()
+}
+
+/// Makes the checks that need commands, and publishes their results.
 async fn check(registry: Arc<Registry>, prober: Arc<dyn Prober>) {
-    let checks = registry.current().declared().checks();
-    registry.publish_results(prober.probe(checks).await);
+    let checks = registry.current().declared().open_checks();
+    let probed = prober.probe(checks).await;
+    let mut circumstances = registry.current().declared().circumstances().clone();
+    circumstances.probed.extend(probed);
+    registry.publish_under(circumstances);
 }
 
 impl ToolReader {

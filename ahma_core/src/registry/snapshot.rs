@@ -14,9 +14,14 @@ use super::entry::ToolEntry;
 pub(crate) struct ToolSnapshot {
     by_name: HashMap<String, Arc<ToolEntry>>,
     listed: Arc<[Tool]>,
+    /// Tools that can be called and are not listed, in the order of the files.
+    hidden: Vec<Arc<ToolEntry>>,
     shadowed: Vec<Shadowed>,
     declared: Arc<DeclaredTools>,
 }
+
+/// Built-in tools that are only of use where tools are not listed.
+const FOR_HIDDEN: [&str; 2] = ["find_tools", "call_tool"];
 
 /// Where tools come from.
 struct ToolSource<'s> {
@@ -50,8 +55,8 @@ impl ToolSnapshot {
         ];
         let mut origins: HashMap<&str, &'static str> = HashMap::new();
         let mut by_name = HashMap::new();
-        let mut listed = Vec::new();
         let mut shadowed = Vec::new();
+        let mut offered = Vec::new();
         for ToolSource {
             name: source,
             entries,
@@ -69,13 +74,20 @@ impl ToolSnapshot {
                 }
                 origins.insert(name, source);
                 by_name.insert(name.to_owned(), Arc::clone(entry));
-                if entry.is_listed {
-                    listed.push(entry.definition.clone());
-                }
+                offered.push(entry);
             }
         }
+        let hidden = offered.iter().filter(|it| it.is_available && !it.is_listed);
+        let hidden: Vec<Arc<ToolEntry>> = hidden.map(|it| Arc::clone(it)).collect();
+        // What finds and calls the others is of no use where there are none.
+        let is_of_use = |entry: &ToolEntry| {
+            !hidden.is_empty() || !FOR_HIDDEN.contains(&&*entry.definition.name)
+        };
+        let listed = offered.iter().filter(|it| it.is_listed && is_of_use(it));
+        let listed: Vec<Tool> = listed.map(|it| it.definition.clone()).collect();
         ToolSnapshot {
             by_name,
+            hidden,
             listed: listed.into(),
             shadowed,
             declared,
@@ -85,6 +97,11 @@ impl ToolSnapshot {
     /// The tools that are listed, built-in ones first, then in the order of the files.
     pub(crate) fn listed(&self) -> &Arc<[Tool]> {
         &self.listed
+    }
+
+    /// The tools that can be called and are not listed.
+    pub(crate) fn hidden(&self) -> &[Arc<ToolEntry>] {
+        &self.hidden
     }
 
     /// The tool of that name, unless it is known not to be available.

@@ -1,10 +1,11 @@
-//! Which tool files are read: those the operator names, those of the project, or the ones in this program.
+//! Which tool files are read: those the operator names or those of the project, and the ones in this program.
 
 use std::path::{Path, PathBuf};
 
+use super::surface::Surface;
 use crate::config::files::{self, Selection, SourceFile};
 
-/// The tool files that come with the program, for projects without their own.
+/// The tool files that come with the program.
 const SHIPPED: [(&str, &str); 8] = [
     ("cargo.json", include_str!("../../../tools/cargo.json")),
     ("files.json", include_str!("../../../tools/files.json")),
@@ -20,35 +21,43 @@ const SHIPPED: [(&str, &str); 8] = [
 /// looked at, because a command could have made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFiles {
-    /// None means those of the program.
     directories: Vec<(PathBuf, Selection)>,
-    /// Only these files, by name; empty means all.
-    only: Vec<String>,
+    /// Whether those that come with the program are read too.
+    with_shipped: bool,
 }
 
 /// What the operator says about tool files, whatever the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolFileRules {
-    /// Directories of tool files; empty means those of the project, else the ones that come with the program.
+    /// Directories of tool files; empty means those of the project.
     pub directories: Vec<PathBuf>,
-    /// Only these files, named without `.json`; empty means all.
-    pub only: Vec<String>,
+    /// Whether those that come with the program are left out.
+    pub without_shipped: bool,
+    /// Which tools are listed.
+    pub surface: Surface,
+}
+
+/// Tool files as they were read.
+#[derive(Debug, Default)]
+pub struct FoundFiles {
+    /// Those of the project, or of the directories that were named.
+    pub own: Vec<SourceFile>,
+    /// Those that come with the program.
+    pub shipped: Vec<SourceFile>,
 }
 
 impl ToolFileRules {
-    /// The directories that were named, else the project's own, else none.
+    /// The directories that were named, else the project's own.
     pub fn files_of(&self, project: &Path) -> ToolFiles {
         let directories = if self.directories.is_empty() {
-            files::project_tools_directory(project)
-                .into_iter()
-                .collect()
+            files::project_tools_directories(project)
         } else {
             let named = self.directories.iter().cloned();
             named.map(|it| (it, Selection::Every)).collect()
         };
         ToolFiles {
             directories,
-            only: self.only.clone(),
+            with_shipped: !self.without_shipped,
         }
     }
 }
@@ -62,26 +71,20 @@ impl ToolFiles {
             .collect()
     }
 
-    /// Reads all files. A file that was asked for must be there.
-    pub fn read(&self) -> Result<Vec<SourceFile>, String> {
-        let mut sources = Vec::new();
+    /// Reads all files.
+    pub fn read(&self) -> Result<FoundFiles, String> {
+        let mut found = FoundFiles::default();
         for (directory, selection) in &self.directories {
-            let found = files::read_directory(directory, *selection).map_err(|error| {
+            let files = files::read_directory(directory, *selection).map_err(|error| {
                 let directory = directory.display();
                 format!("the tools directory {directory} cannot be read: {error}")
             })?;
-            sources.extend(found);
+            found.own.extend(files);
         }
-        if self.directories.is_empty() {
-            sources = shipped();
+        if self.with_shipped {
+            found.shipped = shipped();
         }
-        if let Some(unknown) = self.only.iter().find(|name| !is_among(name, &sources)) {
-            return Err(format!("there is no tool file {unknown}.json"));
-        }
-        if !self.only.is_empty() {
-            sources.retain(|source| self.only.iter().any(|name| is_called(&source.path, name)));
-        }
-        Ok(sources)
+        Ok(found)
     }
 }
 
@@ -91,14 +94,6 @@ fn shipped() -> Vec<SourceFile> {
         content: Ok(text.as_bytes().to_vec()),
     });
     files.collect()
-}
-
-fn is_among(name: &str, sources: &[SourceFile]) -> bool {
-    sources.iter().any(|source| is_called(&source.path, name))
-}
-
-fn is_called(path: &Path, name: &str) -> bool {
-    path.file_stem().is_some_and(|stem| stem == name)
 }
 
 #[cfg(test)]

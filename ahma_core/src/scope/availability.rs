@@ -2,6 +2,7 @@
 //!
 //! A check that needs a command runs it confined like any other; only its exit code counts.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use futures_util::stream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::availability_cache::AvailabilityCache;
 use crate::config::AvailabilityCheck;
 use crate::executor::InternalCommands;
 use crate::registry::{ProbeResults, Prober};
@@ -26,37 +28,41 @@ const MAX_AT_ONCE: usize = 4;
 #[derive(Clone)]
 pub(super) struct AvailabilityProbe {
     commands: InternalCommands,
+    cache: AvailabilityCache,
 }
 
 impl AvailabilityProbe {
-    pub(super) fn new(commands: InternalCommands) -> Self {
-        AvailabilityProbe { commands }
+    pub(super) fn new(commands: InternalCommands, cache: AvailabilityCache) -> Self {
+        AvailabilityProbe { commands, cache }
     }
 
     async fn passes(&self, check: &AvailabilityCheck) -> bool {
-        match check {
-            AvailabilityCheck::OnPath(program) => {
-                let path = self.commands.variable("PATH").unwrap_or_default();
-                let (program, path) = (program.clone(), path.to_owned());
-                let scope = self.commands.scope().clone();
-                let looking = spawn_blocking(move || is_on_path(&program, &path, &scope));
-                looking.await.unwrap_or(false)
-            }
-            AvailabilityCheck::Command {
-                program,
-                args,
-                success_exit_codes,
-            } => {
-                let words = std::iter::once(program).chain(args).map(OsString::from);
-                let output = self.commands.run(words.collect()).await;
-                let code = output.and_then(|output| u8::try_from(output.code).ok());
-                code.is_some_and(|code| success_exit_codes.contains(&code))
-            }
-        }
+        let AvailabilityCheck::Command {
+            program,
+            args,
+            success_exit_codes,
+            ..
+        } = check
+        else {
+            return false;
+        };
+        let words = std::iter::once(program).chain(args).map(OsString::from);
+        let output = self.commands.run(words.collect()).await;
+        let code = output.and_then(|output| u8::try_from(output.code).ok());
+        code.is_some_and(|code| success_exit_codes.contains(&code))
     }
 }
 
 impl Prober for AvailabilityProbe {
+    fn look(
+        &self,
+        checks: &[AvailabilityCheck],
+        paths: &[String],
+    ) -> (ProbeResults, BTreeSet<String>) {
+        let path = self.commands.variable("PATH").unwrap_or_default();
+        look(checks, paths, path, self.commands.scope())
+    }
+
     fn probe(&self, checks: Vec<AvailabilityCheck>) -> BoxFuture<'_, ProbeResults> {
         Box::pin(async {
             let probing = checks.into_iter().map(|check| async {
@@ -64,27 +70,35 @@ impl Prober for AvailabilityProbe {
                 (check, passed.unwrap_or(false))
             });
             let probing = stream::iter(probing).buffer_unordered(MAX_AT_ONCE);
-            probing.collect().await
+            let results: ProbeResults = probing.collect().await;
+            self.commands.rest().await;
+            let (cache, kept) = (self.cache.clone(), results.clone());
+            let _ = spawn_blocking(move || cache.keep(&kept)).await;
+            results
         })
     }
 }
 
-/// The results of the checks that need no command. May block.
-pub(super) fn results_without_commands(
-    checks: Vec<AvailabilityCheck>,
-    environment: &[(OsString, OsString)],
+/// The checks that need no command, and which of these paths the project has. May block.
+pub(super) fn look(
+    checks: &[AvailabilityCheck],
+    paths: &[String],
+    path: &OsStr,
     scope: &Path,
-) -> ProbeResults {
-    let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map(|(_, value)| value.as_os_str()).unwrap_or_default();
-    let simple = checks.into_iter().filter_map(|check| match &check {
-        AvailabilityCheck::OnPath(program) => {
-            let is_there = is_on_path(program, path, scope);
-            Some((check, is_there))
-        }
-        AvailabilityCheck::Command { .. } => None,
+) -> (ProbeResults, BTreeSet<String>) {
+    let exists = |path: &&String| scope.join(path).exists();
+    let looked = checks.iter().filter_map(|check| {
+        let passed = match check {
+            AvailabilityCheck::OnPath(program) => is_on_path(program, path, scope),
+            // Only a command can say no.
+            AvailabilityCheck::Command { or_exists, .. } => {
+                or_exists.iter().find(exists).map(|_| true)?
+            }
+        };
+        Some((check.clone(), passed))
     });
-    simple.collect()
+    let present = paths.iter().filter(exists).cloned().collect();
+    (looked.collect(), present)
 }
 
 /// Whether a command would find a program.

@@ -9,6 +9,7 @@
 //! Must not read flags or the environment, print, or block the runtime.
 
 mod availability;
+mod availability_cache;
 mod config;
 mod confinement;
 mod git_identity;

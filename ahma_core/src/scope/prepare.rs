@@ -1,19 +1,21 @@
 //! Everything about a scope that blocks, done beside the runtime: one slow disk must not stop other clients.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ahma_sandbox::SandboxReport;
 use tokio::task::spawn_blocking;
 
-use super::availability::results_without_commands;
+use super::availability::look;
+use super::availability_cache::AvailabilityCache;
 use super::config::ScopeConfig;
 use super::confinement::Confinement;
 use super::open_error::OpenError;
 use super::shared::SharedResources;
 use super::trusted_path::resolve_outside;
 use crate::owner_warnings::OwnerWarnings;
-use crate::registry::{DeclaredTools, Reload, ReloadSafety};
+use crate::registry::{Circumstances, DeclaredTools, Presentation, Reload, ReloadSafety};
 use crate::service::tools::server_facts;
 use crate::tamper::{ScopeGuard, WatchConfig};
 
@@ -23,6 +25,7 @@ pub(super) struct Prepared {
     pub(super) owner: Arc<OwnerWarnings>,
     pub(super) guard: ScopeGuard,
     pub(super) reload: Option<(Reload, DeclaredTools)>,
+    pub(super) cache: AvailabilityCache,
 }
 
 /// Gets a scope ready: tool files in one thread, the rest in another.
@@ -34,6 +37,7 @@ pub(super) async fn prepare(
     let stopping = |_| OpenError::Stopping;
     let of_tools = Arc::clone(config);
     let reading = own_tools.then(|| spawn_blocking(move || read_tools(&of_tools)));
+    let cache_file = shared.availability_cache.clone();
     let (of_confinement, shared) = (Arc::clone(config), Arc::clone(shared));
     let confining = spawn_blocking(move || {
         let config = of_confinement;
@@ -65,19 +69,26 @@ pub(super) async fn prepare(
         Ok::<_, OpenError>((confinement, owner, guard))
     });
     let (confinement, owner, guard) = confining.await.map_err(stopping)??;
+    let path = path_of(&confinement.environment).to_owned();
+    let cache = AvailabilityCache::new(cache_file, path);
     let reload = match reading {
         None => None,
         Some(reading) => {
             let (reload, declared) = reading.await.map_err(stopping)??;
-            let checks = declared.checks();
-            let (environment, scope) = (
-                Arc::clone(&confinement.environment),
-                config.directory.clone(),
-            );
-            let probing =
-                spawn_blocking(move || results_without_commands(checks, &environment, &scope));
-            let results = probing.await.map_err(stopping)?;
-            Some((reload, declared.with_results(results, config.always_sync)))
+            let environment = Arc::clone(&confinement.environment);
+            let (scope, cache) = (config.directory.clone(), cache.clone());
+            let presentation = presentation(config);
+            let looking = spawn_blocking(move || {
+                let (checks, paths) = (declared.checks(), declared.paths());
+                let (looked, present) = look(&checks, &paths, path_of(&environment), &scope);
+                let circumstances = Circumstances {
+                    probed: cache.last(&checks),
+                    looked,
+                    present,
+                };
+                declared.under(circumstances, &presentation)
+            });
+            Some((reload, looking.await.map_err(stopping)?))
         }
     };
     Ok(Prepared {
@@ -85,14 +96,28 @@ pub(super) async fn prepare(
         owner,
         guard,
         reload,
+        cache,
     })
+}
+
+/// How the tools of a scope are offered.
+pub(super) fn presentation(config: &ScopeConfig) -> Presentation {
+    Presentation {
+        always_sync: config.always_sync,
+        surface: config.tool_files.surface.clone(),
+    }
+}
+
+/// Where commands look for programs.
+fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
+    let path = environment.iter().find(|(name, _)| name == "PATH");
+    path.map(|(_, value)| value.as_os_str()).unwrap_or_default()
 }
 
 /// Reads the tool files for the first time.
 fn read_tools(config: &ScopeConfig) -> Result<(Reload, DeclaredTools), OpenError> {
     let files = config.tool_files.files_of(&config.directory);
-    let scope = config.directory.clone();
-    let reload = Reload::new(files, scope, server_facts(), config.always_sync);
+    let reload = Reload::new(files, server_facts(), presentation(config));
     let declared = reload.read_now().map_err(OpenError::ToolFiles)?;
     Ok((reload, declared))
 }

@@ -13,10 +13,11 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::availability::AvailabilityProbe;
+use super::availability_cache::AvailabilityCache;
 use super::config::ScopeConfig;
 use super::confinement::Confinement;
 use super::open_error::{ALLOW_NAMESPACES, OpenError};
-use super::prepare::{prepare, reload_safety};
+use super::prepare::{prepare, presentation, reload_safety};
 use super::shared::SharedResources;
 use crate::config::Restrictions;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands, WarmShells};
@@ -24,7 +25,7 @@ use crate::operation::OperationStore;
 use crate::output::SpoolPlace;
 use crate::owner_warnings::OwnerWarnings;
 use crate::project;
-use crate::registry::{Registry, Reload};
+use crate::registry::{Registry, Reload, ToolSnapshot};
 use crate::service::tools::definitions;
 use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, ServiceContext};
 use crate::tamper::ScopeGuard;
@@ -39,6 +40,8 @@ pub struct Scope {
     context: Arc<ServiceContext>,
     guard: Arc<ScopeGuard>,
     config: Arc<ScopeConfig>,
+    /// What checks of tools found last time.
+    cache: AvailabilityCache,
     /// Its private directories.
     private: Mutex<Option<PrivateDir>>,
     /// Keeps the tools as their files say, once the scope is ready.
@@ -141,7 +144,7 @@ impl Scope {
             (Tools::OfTheScope, reload) => {
                 let (reload, declared) = reload.unzip();
                 let declared = declared.unwrap_or_default();
-                let registry = Registry::new(definitions(style), declared, style.always_sync);
+                let registry = Registry::new(definitions(style), declared, presentation(&config));
                 (reload, Arc::new(registry))
             }
         };
@@ -180,6 +183,7 @@ impl Scope {
             context: Arc::new(context),
             guard,
             config,
+            cache: prepared.cache,
             private: Mutex::new(Some(private)),
             reload: Mutex::new(reload),
             trigger,
@@ -207,9 +211,12 @@ impl Scope {
             let mut writable = policy.write.clone();
             writable.push(policy.scope.clone());
             let safety = reload_safety(Arc::clone(&self.config), writable, report).await;
-            let prober = Arc::new(AvailabilityProbe::new(self.context.internal.clone()));
+            let internal = self.context.internal.clone();
+            let prober = AvailabilityProbe::new(internal, self.cache.clone());
+            let prober = Arc::new(prober);
+            let ended = self.context.operations().ended_signal();
             let registry = Arc::clone(&self.context.registry);
-            let reloading = tokio::spawn(reload.keep_current(registry, safety, prober));
+            let reloading = tokio::spawn(reload.keep_current(registry, safety, prober, ended));
             lock(&self.tasks).push(reloading.abort_handle());
         }
         if !self.is_kept_protected.swap(true, Ordering::Relaxed) {
@@ -254,6 +261,19 @@ impl Scope {
         self.context.registry.current().listed().to_vec()
     }
 
+    /// Everything that is offered now, once all checks have been made.
+    #[cfg(feature = "cli")]
+    pub(crate) async fn offered(&self) -> Arc<ToolSnapshot> {
+        self.context.registry.decided().await;
+        self.context.registry.current()
+    }
+
+    /// Everything that is offered now.
+    #[cfg(feature = "cli")]
+    pub(crate) fn offered_now(&self) -> Arc<ToolSnapshot> {
+        self.context.registry.current()
+    }
+
     /// Has the tool files read again, as if they had changed.
     pub fn reload(&self) {
         if let Some(trigger) = &self.trigger {
@@ -295,14 +315,15 @@ impl Scope {
     }
 
     async fn end_operations(&self, reason: &str) {
-        for task in lock(&self.tasks).drain(..) {
-            task.abort();
-        }
         self.context.executor.shut_down(reason).await;
     }
 
     pub(super) async fn end_hosts(&self) {
         let _ = timeout(HOSTS_TIMEOUT, self.context.hosts.end()).await;
+        // After the hosts: one that a task was starting would not be waited for.
+        for task in lock(&self.tasks).drain(..) {
+            task.abort();
+        }
         // No process is left that could hide something from this look.
         self.guard.finish().await;
     }

@@ -44,6 +44,8 @@ pub struct SharedConfig {
     pub say_warning: Option<SayWarning>,
     /// Where is kept what was seen of scopes, for the next server: out of reach of commands.
     pub guard_state: Option<PathBuf>,
+    /// Where results of checks are kept for the next server: out of reach of commands.
+    pub availability_cache: Option<PathBuf>,
     /// What the operator should know; `get_server_info` tells it.
     pub warnings: Vec<String>,
     /// How the program is reached.
@@ -63,6 +65,7 @@ impl SharedConfig {
             report_trouble: None,
             say_warning: None,
             guard_state: None,
+            availability_cache: None,
             warnings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
         }
@@ -89,6 +92,7 @@ pub struct SharedResources {
     /// Looks at what commands leave behind.
     pub(super) guard: Guard,
     pub(super) guard_state: Option<PathBuf>,
+    pub(super) availability_cache: Option<PathBuf>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
     /// The operations of every scope that is open now.
@@ -116,6 +120,7 @@ impl SharedResources {
             say_warning: config.say_warning,
             guard: Guard::start()?,
             guard_state: config.guard_state,
+            availability_cache: config.availability_cache,
             warnings: config.warnings,
             endpoint: config.endpoint,
             stores: Mutex::default(),

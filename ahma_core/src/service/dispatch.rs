@@ -24,8 +24,17 @@ pub(super) async fn call(
     caller: &Caller,
 ) -> Result<CallToolResponse, ErrorData> {
     let offered = context.registry.current();
-    let Some(entry) = offered.find(name) else {
-        return Err(unknown_tool::error(&offered, name));
+    let (name, arguments) = match tools::called(name, &arguments) {
+        None => (name.to_owned(), arguments),
+        Some(Ok((inside, _))) if offered.find(&inside).is_none() => {
+            let why = CallError::refused(unknown_tool::message(&offered, &inside));
+            return Ok(respond::refused(&why).into());
+        }
+        Some(Ok(call)) => call,
+        Some(Err(why)) => return Ok(respond::refused(&why).into()),
+    };
+    let Some(entry) = offered.find(&name) else {
+        return Err(unknown_tool::error(&offered, &name));
     };
     let answer = match &entry.runner {
         Runner::BuiltIn(built_in) => {

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ahma_transport::SessionHandle;
 use rmcp::handler::server::ServerHandler;
@@ -19,6 +20,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
+use tokio::time::timeout;
 
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
@@ -29,6 +31,9 @@ use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
 use super::{caller, dispatch, respond, tasks};
 use crate::registry::ToolSnapshot;
+
+/// How long a list waits for checks that have never been made.
+const CHECKS_WAIT: Duration = Duration::from_millis(200);
 
 /// The handler of one client.
 #[derive(Clone)]
@@ -98,6 +103,7 @@ impl AhmaService {
             matches!(self.binding, ScopeBinding::Shared),
             self.context.commands.unconfined,
             self.context.style.always_sync,
+            !self.context.registry.current().hidden().is_empty(),
         )
     }
 }
@@ -235,6 +241,8 @@ impl ServerHandler for AhmaService {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // A list that is complete: clients that list once would never see what is found out a moment later.
+        let _ = timeout(CHECKS_WAIT, self.context.registry.decided()).await;
         let tools = self.context.registry.current();
         let listed = tools.listed().to_vec();
         *self.listed() = tools;

@@ -5,11 +5,18 @@ use std::path::PathBuf;
 use ahma_sandbox::{Network, SandboxPolicy};
 
 /// How calls are answered.
-const ASYNC: &str = "A call that runs a command answers at once with an operation id, and the command goes on in the \
-    background; `await` waits for its result, `status` lists operations, `cancel` stops one, and `read_output` reads \
-    output that was too long to show. With `execution_mode` `sync` a call answers with the result itself.";
+const ASYNC: &str = "A call that runs a command answers with the result when that is there in a moment, else with an \
+    operation id, and the command goes on in the background; `await` gives results, `status` lists operations, `cancel` \
+    stops one, and `read_output` reads output that was too long to show.";
 const SYNC: &str = "A call that runs a command answers with its result. `read_output` reads output that was too long \
     to show.";
+/// What every tool that runs a command takes.
+const PARAMETERS: &str = "Parameters of every such call: `working_directory` (default: the scope); `execution_mode`: `async` \
+    (the default of most), `sync` (waits), `auto` (waits for 10 s), or, where it is offered, `service` (no deadline; \
+    answers when `ready` holds: a `port` is listened on or a line matches a `pattern`); `timeout_seconds`: the command is \
+    stopped then.";
+/// How tools are found that are not listed.
+const SEARCH: &str = "More tools can be found with `find_tools`.";
 
 /// What a client is told. The scope is known, or is the first root of the client.
 pub(super) fn instructions(
@@ -17,8 +24,13 @@ pub(super) fn instructions(
     knows_scope: bool,
     is_unconfined: bool,
     always_sync: bool,
+    has_hidden_tools: bool,
 ) -> String {
     let operations = if always_sync { SYNC } else { ASYNC };
+    let mut operations = format!("{operations} {PARAMETERS}");
+    if has_hidden_tools {
+        operations = format!("{operations} {SEARCH}");
+    }
     if is_unconfined {
         return format!("The sandbox is switched off by the operator. {operations}");
     }
@@ -58,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_granted_and_what_is_not_is_said() {
         let mut policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
-        let plain = instructions(&policy, true, false, false);
+        let plain = instructions(&policy, true, false, false, false);
         assert!(
             plain.contains("write below /home/me/project and to"),
             "{plain}"
@@ -70,7 +82,7 @@ mod tests {
         policy.write = vec!["/srv/a".into(), "/srv/b".into()];
         policy.read = vec!["/opt/c".into()];
         policy.network = Network::Off;
-        let told = instructions(&policy, true, false, true);
+        let told = instructions(&policy, true, false, true, false);
         for part in [
             "/home/me/project, and below /srv/a, /srv/b and to",
             "can read /opt/c",
@@ -81,10 +93,10 @@ mod tests {
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }
-        let unknown = instructions(&policy, false, false, false);
+        let unknown = instructions(&policy, false, false, false, false);
         assert!(!unknown.contains("/home/me/project"), "{unknown}");
-        assert!(instructions(&policy, true, true, false).contains("switched off"));
+        assert!(instructions(&policy, true, true, false, false).contains("switched off"));
         policy.scope = "/tmp/x".into();
-        assert!(instructions(&policy, true, false, false).contains("is not on the disk"));
+        assert!(instructions(&policy, true, false, false, false).contains("is not on the disk"));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Must not start anything.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::config::{
     check_call,
 };
 use crate::executor::command_line::{Arg, PathContext, build};
-use crate::executor::{CommandKind, CommandPlan};
+use crate::executor::{CommandKind, CommandPlan, Environment};
 use crate::operation::InputWriter;
 
 /// Letters that are compared with patterns while others wait.
@@ -185,16 +186,7 @@ pub(super) async fn declared(
     };
     let (usual, is_service) = (commands.timeout, call.is_service());
     let built = build(tool, &call.arguments, paths).map_err(described)?;
-    let environment = match tool.env.is_empty() {
-        true => Arc::clone(&commands.environment),
-        false => {
-            let mut environment = commands.environment.to_vec();
-            environment.retain(|(known, _)| !tool.env.keys().any(|name| known == name.as_str()));
-            let own = tool.env.iter();
-            environment.extend(own.map(|(name, value)| (name.into(), value.into())));
-            Arc::new(environment)
-        }
-    };
+    let environment = environment(context, tool);
     let declared = tool
         .timeout_seconds
         .map(|it| Duration::from_secs(it.into()));
@@ -210,6 +202,29 @@ pub(super) async fn declared(
         restrictions: tool.restrictions,
         working_directory,
     })
+}
+
+/// The variables of a declared tool: the usual ones, its own, and a PATH that begins with what it has in the project.
+fn environment(context: &ServiceContext, tool: &ToolSpec) -> Environment {
+    let usual = &context.commands.environment;
+    if tool.env.is_empty() && tool.local_bin.is_empty() {
+        return Arc::clone(usual);
+    }
+    let mut environment = usual.to_vec();
+    environment.retain(|(known, _)| !tool.env.keys().any(|name| known == name.as_str()));
+    let own = tool.env.iter();
+    environment.extend(own.map(|(name, value)| (name.into(), value.into())));
+    let path = environment.iter_mut().find(|(name, _)| name == "PATH");
+    if let (Some((_, path)), false) = (path, tool.local_bin.is_empty()) {
+        let scope = &context.hosts.policy().scope;
+        let local = tool.local_bin.iter().map(|it| scope.join(it));
+        let all: Vec<PathBuf> = local.chain(std::env::split_paths(path)).collect();
+        // A scope whose name holds the separator has no programs of its own.
+        if let Ok(joined) = std::env::join_paths(all) {
+            *path = joined;
+        }
+    }
+    Arc::new(environment)
 }
 
 /// The command of a call of the shell.

@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::{tool, tools_of};
 
-const NOTE: &str = "Runs in the background: a call answers at once with an operation id, the result \
-                    comes later, and other work can go on meanwhile.";
+const NOTE: &str = "Runs in the background: the result may come later, and other work can go on.";
 
 /// Proves: O6.
 #[test]

@@ -144,6 +144,7 @@ fn availability_and_conditions_are_inherited_whole() {
             program: "cargo".into(),
             args: vec!["nextest".into(), "--version".into()],
             success_exit_codes: vec![0, 101],
+            or_exists: Vec::new(),
         })
     );
     assert_eq!(
@@ -172,6 +173,7 @@ fn an_availability_line_is_split_as_a_shell_would() {
             program: "python3".into(),
             args: vec!["-c".into(), "import venv".into()],
             success_exit_codes: vec![0],
+            or_exists: Vec::new(),
         }
     );
 }

@@ -1,6 +1,6 @@
 //! `ahma_mcp --mode list-tools`, run as a program.
 
-use ahma_tests::{Workspace, repository};
+use ahma_tests::Workspace;
 use serde_json::Value;
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
@@ -66,7 +66,14 @@ fn every_tool_is_listed_with_its_description_parameters_and_source() {
     assert_eq!(tool["name"], "say");
     assert!(tool["description"].as_str().unwrap().starts_with("Says."));
     assert_eq!(tool["inputSchema"]["properties"]["what"]["type"], "string");
-    assert_eq!(tool["source"], "./.ahma/tools/say.json");
+    assert_eq!(
+        tool["source"],
+        workspace
+            .path()
+            .join(".ahma/tools/say.json")
+            .to_str()
+            .unwrap()
+    );
 }
 
 #[test]
@@ -74,41 +81,48 @@ fn a_rejected_file_is_explained_on_stderr_and_the_rest_is_listed() {
     let workspace = Workspace::new();
     workspace.write("t/say.json", ECHO);
     workspace.write("t/bad.json", ECHO.replace("Says.", ""));
-    let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools-dir", "t"]);
+    let finished = workspace.run(
+        AHMA_MCP,
+        &[
+            "--mode",
+            "list-tools",
+            "--no-shipped-tools",
+            "--tools-dir",
+            "t",
+        ],
+    );
     assert_eq!(finished.code, 0);
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(names(&document), ["say"]);
-    assert!(
-        finished
-            .stderr
-            .starts_with("t/bad.json:1:33: the text is empty\n"),
-        "{}",
-        finished.stderr
-    );
+    let place = workspace.path().join("t/bad.json");
+    let said = format!("{}:1:33: the text is empty\n", place.display());
+    assert!(finished.stderr.starts_with(&said), "{}", finished.stderr);
 }
 
+/// Proves: T47.
 #[test]
-fn tools_selects_files_by_name() {
-    let tools = repository().join("tools");
-    let tools = tools.to_str().unwrap();
-    let args = [
-        "--mode",
-        "list-tools",
-        "--tools-dir",
-        tools,
-        "--tools",
-        "make,rg",
-    ];
+fn tools_chooses_what_is_listed_and_the_rest_is_marked() {
     let workspace = Workspace::new();
     workspace.write("Makefile", "");
-    let finished = workspace.run(AHMA_MCP, &args);
-    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
-    let mut first_parts: Vec<&str> = names(&document)
-        .iter()
-        .map(|name| name.split('_').next().unwrap())
-        .collect();
-    first_parts.dedup();
-    assert_eq!(first_parts, ["make", "rg"]);
+    let listed = |words: &str| {
+        let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools", words]);
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let listed = declared(&document).into_iter();
+        let listed = listed.filter(|it| it["listed"] != false && it["available"] != false);
+        let names = listed.map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(listed("none"), Vec::<String>::new());
+    assert_eq!(listed("git_init,git_clone"), ["git_clone", "git_init"]);
+    assert_eq!(listed("git,-git_clone"), ["git_init"]);
+    let wrong = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools", "git,carg"]);
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.stderr.contains("did you mean `cargo`?"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 /// Proves: P21, T37.
@@ -141,7 +155,8 @@ fn the_tools_directory_comes_from_the_flag_before_the_variable() {
         workspace.write(&format!("{directory}/say.json"), tool);
     }
     let listed = |arguments: &[&str], value: &str| {
-        let all = [&["--mode", "list-tools"], arguments].concat();
+        let own = ["--mode", "list-tools", "--no-shipped-tools"];
+        let all = [&own[..], arguments].concat();
         let finished = workspace.run_with(AHMA_MCP, &all, &[("AHMA_TOOLS_DIR", value)]);
         let document: Value = serde_json::from_str(&finished.stdout).unwrap();
         let names = names(&document).into_iter();
@@ -149,8 +164,8 @@ fn the_tools_directory_comes_from_the_flag_before_the_variable() {
     };
     assert_eq!(listed(&["--tools-dir", "flag"], "variable"), ["flag"]);
     assert_eq!(listed(&[], "variable"), ["variable"]);
-    assert_eq!(listed(&[], "variable:other"), ["variable", "other"]);
-    assert!(listed(&[], "").contains(&"git_clone".to_owned()));
+    assert_eq!(listed(&[], "variable:other"), ["other", "variable"]);
+    assert_eq!(listed(&[], ""), Vec::<String>::new());
 }
 
 #[test]
@@ -170,6 +185,7 @@ fn a_tool_file_that_does_not_exist_is_bad_usage() {
     let args = [
         "--mode",
         "list-tools",
+        "--no-shipped-tools",
         "--tools-dir",
         "t",
         "--tools",
@@ -179,7 +195,7 @@ fn a_tool_file_that_does_not_exist_is_bad_usage() {
     assert_eq!(finished.code, 2);
     assert_eq!(
         finished.stderr,
-        "error: there is no tool file nosuch.json\n"
+        "error: there is no tool file and no tool `nosuch`; tool files: say\n"
     );
 }
 
@@ -190,7 +206,16 @@ fn a_tool_for_another_kind_of_project_is_not_listed() {
     let rust_only = ECHO.replacen('{', r#"{ "only_if": ["Cargo.toml", "rust/Cargo.toml"],"#, 1);
     workspace.write("t/say.json", rust_only);
     let list = || {
-        let finished = workspace.run(AHMA_MCP, &["--mode", "list-tools", "--tools-dir", "t"]);
+        let finished = workspace.run(
+            AHMA_MCP,
+            &[
+                "--mode",
+                "list-tools",
+                "--no-shipped-tools",
+                "--tools-dir",
+                "t",
+            ],
+        );
         serde_json::from_str::<Value>(&finished.stdout).unwrap()
     };
     assert_eq!(names(&list()), Vec::<&str>::new());
@@ -202,7 +227,13 @@ fn a_tool_for_another_kind_of_project_is_not_listed() {
 fn the_tools_of_the_scope_are_listed() {
     let workspace = Workspace::new();
     workspace.write("project/.ahma/tools/say.json", ECHO);
-    let arguments = ["--mode", "list-tools", "--sandbox-scope", "project"];
+    let arguments = [
+        "--mode",
+        "list-tools",
+        "--no-shipped-tools",
+        "--sandbox-scope",
+        "project",
+    ];
     let finished = workspace.run(AHMA_MCP, &arguments);
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(names(&document), ["say"]);

@@ -74,6 +74,10 @@ pub(crate) struct RawAvailabilityCommand {
     #[serde(default)]
     #[schemars(length(min = 1), inner(range(min = 0, max = 255)), extend("default" = [0]))]
     pub(crate) success_exit_codes: List<i64>,
+    /// Paths of the project; when one exists the tool can be used, and nothing is run.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) or_exists: List<String>,
 }
 
 impl<'de> Deserialize<'de> for RawAvailability {

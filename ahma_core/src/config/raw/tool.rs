@@ -82,6 +82,10 @@ pub(crate) struct RawToolFile {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub(crate) only_if: List<String>,
+    /// Directories of the project, such as `.venv/bin`, in which programs are looked for before PATH.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) local_bin: List<String>,
     /// Command that succeeds when the tool can be used, e.g. `which cargo`.
     #[serde(default)]
     pub(crate) availability_check: Field<RawAvailability>,
@@ -185,6 +189,10 @@ pub(crate) struct RawSubcommand {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub(crate) only_if: List<String>,
+    /// Directories of the project, such as `.venv/bin`, in which programs are looked for before PATH.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) local_bin: List<String>,
     /// Command that succeeds when the subcommand can be used, e.g. `which cargo-nextest`.
     #[serde(default)]
     pub(crate) availability_check: Field<RawAvailability>,
@@ -240,6 +248,7 @@ pub(crate) struct Level<'r> {
     pub(crate) end_of_options: &'r Field<bool>,
     pub(crate) env: &'r TextMap,
     pub(crate) only_if: &'r List<String>,
+    pub(crate) local_bin: &'r List<String>,
     pub(crate) availability_check: &'r Field<RawAvailability>,
     pub(crate) install_instructions: &'r Field<String>,
     pub(crate) annotations: &'r Field<RawAnnotations>,
@@ -273,6 +282,6 @@ macro_rules! as_level {
 
 as_level!(
     description command fixed_args title enabled timeout_seconds synchronous service core subcommand
-    options positional_args positional_args_first end_of_options env only_if availability_check
-    install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits
+    options positional_args positional_args_first end_of_options env only_if local_bin
+    availability_check install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits
 );

@@ -54,6 +54,7 @@ fn resolve_line(
             program: (*program).to_owned(),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
             success_exit_codes: vec![0],
+            or_exists: Vec::new(),
         }),
     }
 }
@@ -76,9 +77,11 @@ fn resolve_command(
     if matches!(raw.success_exit_codes, Field::Missing) {
         codes.push(0);
     }
+    let or_exists = checks.paths_below(&raw.or_exists, &place.key("or_exists"));
     Some(AvailabilityCheck::Command {
         program: program?,
         args,
         success_exit_codes: codes,
+        or_exists,
     })
 }

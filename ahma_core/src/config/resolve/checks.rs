@@ -113,6 +113,20 @@ impl<'f> Checks<'f> {
 
     /// A path that stays below the directory it is resolved against. Only for early, helpful
     /// messages; the kernel is what holds a command back.
+    /// The paths of a list that must not be empty.
+    pub(super) fn paths_below(&self, list: &List<String>, place: &JsonLocation<'_>) -> Vec<String> {
+        self.not_empty(list, place);
+        let mut paths = Vec::new();
+        for (index, given) in list.elements().iter().enumerate() {
+            if let Field::Value(path) = given
+                && self.path_below(path, &place.index(index))
+            {
+                paths.push(path.clone());
+            }
+        }
+        paths
+    }
+
     pub(super) fn path_below(&self, text: &str, place: &JsonLocation<'_>) -> bool {
         let stays_below = !text.trim().is_empty()
             && Path::new(text)

@@ -25,6 +25,7 @@ pub(super) struct Inherited {
     pub(super) timeout_seconds: Option<u32>,
     pub(super) env: BTreeMap<String, String>,
     pub(super) only_if: Vec<String>,
+    pub(super) local_bin: Vec<String>,
     pub(super) availability: Option<AvailabilityCheck>,
     pub(super) install_instructions: Option<String>,
     pub(super) annotations: Annotations,
@@ -47,6 +48,7 @@ impl Default for Inherited {
             timeout_seconds: None,
             env: BTreeMap::new(),
             only_if: Vec::new(),
+            local_bin: Vec::new(),
             availability: None,
             install_instructions: None,
             annotations: Annotations::default(),
@@ -85,6 +87,9 @@ impl Inherited {
         override_by(&mut self.step_delay_ms, delay);
         self.take_env(raw.env, &place.key("env"), checks);
         self.take_only_if(raw, &place.key("only_if"), checks);
+        if !raw.local_bin.is_absent() {
+            self.local_bin = checks.paths_below(raw.local_bin, &place.key("local_bin"));
+        }
         if let Field::Value(check) = raw.availability_check {
             let place = place.key("availability_check");
             self.availability = availability::resolve(check, &place, checks);
@@ -170,15 +175,7 @@ impl Inherited {
         if raw.only_if.is_absent() {
             return;
         }
-        checks.not_empty(raw.only_if, place);
-        self.only_if.clear();
-        for (index, given) in raw.only_if.elements().iter().enumerate() {
-            if let Field::Value(path) = given
-                && checks.path_below(path, &place.index(index))
-            {
-                self.only_if.push(path.clone());
-            }
-        }
+        self.only_if = checks.paths_below(raw.only_if, place);
     }
 
     fn take_annotations(

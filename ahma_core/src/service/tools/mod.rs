@@ -9,7 +9,11 @@ mod await_operations;
 #[cfg(feature = "server")]
 mod built_in;
 #[cfg(feature = "server")]
+mod call_tool;
+#[cfg(feature = "server")]
 mod cancel;
+#[cfg(feature = "server")]
+mod find_tools;
 #[cfg(feature = "server")]
 mod read_output;
 #[cfg(feature = "server")]
@@ -31,12 +35,14 @@ pub use facts::server_facts;
 #[cfg(feature = "server")]
 pub(super) use built_in::{BuiltIn, Request};
 #[cfg(feature = "server")]
+pub(super) use call_tool::called;
+#[cfg(feature = "server")]
 pub(crate) use table::definitions;
 #[cfg(feature = "server")]
 pub(super) use table::find;
 
 /// Names that no tool file may use, in the order they are listed.
-pub(crate) const NAMES: [&str; 7] = [
+pub(crate) const NAMES: [&str; 9] = [
     SHELL,
     "await",
     "status",
@@ -44,6 +50,8 @@ pub(crate) const NAMES: [&str; 7] = [
     "send_input",
     "read_output",
     "get_server_info",
+    "find_tools",
+    "call_tool",
 ];
 
 /// The tools behind the names.
@@ -56,6 +64,8 @@ static BUILT_INS: [&dyn BuiltIn; NAMES.len()] = [
     &send_input::SendInput,
     &read_output::ReadOutput,
     &server_info::ServerInfo,
+    &find_tools::FindTools,
+    &call_tool::CallTool,
 ];
 
 #[cfg(all(test, feature = "server"))]

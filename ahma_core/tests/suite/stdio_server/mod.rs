@@ -22,6 +22,7 @@ mod rubbish;
 mod sequences;
 mod server_info;
 mod soak;
+mod surface;
 mod tasks;
 mod toolchains;
 mod tools;

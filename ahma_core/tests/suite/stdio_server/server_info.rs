@@ -35,7 +35,7 @@ fn everything_a_client_needs_to_know_is_told() {
     );
     let listed = served.client.request("tools/list", &json!({}));
     let listed = listed["result"]["tools"].as_array().unwrap().len();
-    assert_eq!(listed, 7, "six built-in ones, and the declared one");
+    assert_eq!(listed, 10, "nine built-in ones, and the declared one");
     assert_eq!(info["capabilities"]["tools_available"], listed);
     assert_eq!(info["tools"]["loaded"], 1);
     assert_eq!(info["tools"]["shadowed"], json!([]));

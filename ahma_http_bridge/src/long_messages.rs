@@ -11,7 +11,7 @@ use ahma_transport::{MAX_NAME_LEN, ParsedMessage, parse_message};
 use bytes::Bytes;
 use futures_util::poll;
 use http::StatusCode;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -30,8 +30,6 @@ pub(crate) enum Looked {
     Short,
     /// It begins a session.
     Begins(Box<ClientJsonRpcMessage>),
-    /// It says that the roots of the client have changed.
-    ChangesRoots,
     /// Any other.
     Other,
 }
@@ -114,14 +112,6 @@ fn judge(content: &[u8]) -> Result<Looked, Problem> {
                 if matches!(request.request, ClientRequest::InitializeRequest(_)) =>
             {
                 Looked::Begins(message)
-            }
-            ClientJsonRpcMessage::Notification(ref told)
-                if matches!(
-                    told.notification,
-                    ClientNotification::RootsListChangedNotification(_)
-                ) =>
-            {
-                Looked::ChangesRoots
             }
             _ => Looked::Other,
         }),

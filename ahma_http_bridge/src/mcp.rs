@@ -1,7 +1,5 @@
 //! `/mcp`: what is around the SDK's own answer to a request.
 
-use std::borrow::Cow;
-
 use ahma_transport::{Direction, MessageTrace, without_bom};
 use axum::body::Body;
 use axum::extract::State;
@@ -29,7 +27,6 @@ use crate::workspace_path::workspace_name;
 
 /// As other protocols over JSON-RPC know it.
 const CANCELLED: ErrorCode = ErrorCode(-32800);
-const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 const METHODS: &str = "GET, POST, DELETE";
 /// Answered by events only: there is no end to what it tells.
 const LISTEN: &str = "subscriptions/listen";
@@ -176,8 +173,6 @@ async fn post(
     if let Some(trace) = &state.trace {
         trace.show(Direction::FromClient, &content);
     }
-    let is_short = matches!(looked, Looked::Short);
-    let tells_of_roots = matches!(looked, Looked::ChangesRoots);
     let beginning = match looked {
         Looked::Begins(message) if !parts.headers.contains_key(SESSION_ID) => Some(*message),
         Looked::Short => handshake::beginning(&parts.headers, &content),
@@ -193,17 +188,6 @@ async fn post(
         )
         .await?;
         return Ok(traced(state, begun));
-    }
-    if let Some(session) = session
-        && session.handle.are_roots_locked()
-        && (tells_of_roots || is_short && changes_roots(&content))
-    {
-        tracing::warn!(
-            session = session.handle.id(),
-            "its roots changed after its scope was set"
-        );
-        endpoint.sessions.ban(session.handle.id());
-        return Err(roots_changed());
     }
     negotiation::normalize_headers(&mut parts.headers);
     if form == Form::Json {
@@ -317,22 +301,10 @@ struct Named {
     id: Option<RequestId>,
 }
 
-/// Whether a message says that the client has other roots than before.
-fn changes_roots(content: &[u8]) -> bool {
-    let method = serde_json::from_slice::<Told<'_>>(content);
-    method.is_ok_and(|it| it.method == ROOTS_CHANGED)
-}
-
-#[derive(serde::Deserialize)]
-struct Told<'m> {
-    #[serde(borrow)]
-    method: Cow<'m, str>,
-}
-
 fn roots_changed() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
-        "the roots changed, but the scope of a session cannot; the session has ended, start a new one with `initialize`",
+        "the first root changed, but the scope of a session cannot; the session has ended, start a new one with `initialize`",
     )
 }
 

@@ -142,7 +142,7 @@ impl McpConfig {
         })
     }
 
-    /// The server of that name. It runs in the directory of the file unless it says otherwise.
+    /// The server of that name. It runs in the project of the file unless it says otherwise.
     pub fn server(&self, name: &str) -> Result<ServerEntry, ConfigError> {
         let Some(raw) = self.servers.get(name).cloned() else {
             let names: Vec<&str> = self.servers.keys().map(String::as_str).collect();
@@ -160,7 +160,6 @@ impl McpConfig {
             name: name.to_owned(),
             what: error.to_string(),
         })?;
-        let directory = self.path.parent().unwrap_or(Path::new("."));
         let here = self.workspace();
         let filled = |text: String| text.replace("${workspaceFolder}", &here);
         let all = |texts: BTreeMap<String, String>| {
@@ -169,7 +168,7 @@ impl McpConfig {
         };
         match (raw.command, raw.url) {
             (Some(command), _) => {
-                let cwd = directory.join(filled(raw.cwd.unwrap_or_default()));
+                let cwd = Path::new(&here).join(filled(raw.cwd.unwrap_or_default()));
                 Ok(ServerEntry::Command(CommandEntry {
                     command: filled(command),
                     args: raw.args.into_iter().map(filled).collect(),
@@ -189,13 +188,14 @@ impl McpConfig {
         }
     }
 
-    /// The project that editors mean by `${workspaceFolder}`: where the file is, or above its `.vscode` or
-    /// `.cursor`.
+    /// The project that editors mean by `${workspaceFolder}`: where the file is, or above the hidden directory that it is in,
+    /// such as `.vscode` or `.cursor`.
     fn workspace(&self) -> String {
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let directory = path.parent().unwrap_or(Path::new("/"));
-        let is_of_editor = directory.ends_with(".vscode") || directory.ends_with(".cursor");
-        let above = directory.parent().filter(|_| is_of_editor);
+        let name = directory.file_name().unwrap_or_default();
+        let is_of_program = name.as_encoded_bytes().starts_with(b".");
+        let above = directory.parent().filter(|_| is_of_program);
         above.unwrap_or(directory).to_string_lossy().into_owned()
     }
 }
@@ -227,7 +227,7 @@ mod tests {
                 ("x", vec!["1".to_owned()])
             );
             assert_eq!(entry.env["K"], "v");
-            assert_eq!(entry.cwd.as_deref(), Some(Path::new("/p/")));
+            assert_eq!(entry.cwd.as_deref(), Some(Path::new("/p")));
         }
     }
 
@@ -238,6 +238,26 @@ mod tests {
         let cwd = |name: &str| command(&config, name).cwd.unwrap();
         assert_eq!(cwd("a"), Path::new("/p/sub"));
         assert_eq!(cwd("b"), Path::new("/abs"));
+    }
+
+    /// Proves: P26.
+    #[test]
+    fn a_server_of_an_editor_runs_in_the_project() {
+        let text =
+            r#"{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x", "cwd": "sub"}}}"#;
+        for file in ["/p/.cursor/mcp.json", "/p/.vscode/mcp.json", "/p/mcp.json"] {
+            let config = McpConfig::parse(Path::new(file), text.as_bytes()).unwrap();
+            assert_eq!(
+                command(&config, "a").cwd.as_deref(),
+                Some(Path::new("/p")),
+                "{file}"
+            );
+            assert_eq!(
+                command(&config, "b").cwd.as_deref(),
+                Some(Path::new("/p/sub")),
+                "{file}"
+            );
+        }
     }
 
     #[test]

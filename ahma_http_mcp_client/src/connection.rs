@@ -15,12 +15,15 @@ use tokio::process::{ChildStderr, Command};
 use crate::config::{CommandEntry, ServerEntry, UrlEntry};
 use crate::error::ConnectError;
 use crate::http;
+use crate::process_group::ProcessGroup;
 
 /// What is kept of a server's stderr.
 const STDERR_KEPT: usize = 4096;
 
 /// A server that answers.
 pub struct Connection {
+    /// Ends what a server that was started here leaves behind.
+    group: Option<ProcessGroup>,
     service: RunningService<RoleClient, ClientConfig>,
     diagnostics: PeerDiagnostics,
     timeout: Duration,
@@ -36,10 +39,13 @@ impl Connection {
         };
         let ours = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         let client = ClientConfig::new(ClientCapabilities::default(), ours);
+        let mut group = None;
         let serving = async {
             let served = match entry {
                 ServerEntry::Command(entry) => {
-                    client.serve(started(entry, &diagnostics).await?).await
+                    let server = started(entry, &diagnostics).await?;
+                    group = ProcessGroup::of(server.id());
+                    client.serve(server).await
                 }
                 ServerEntry::Url(entry) => client.serve(http::transport(entry)?).await,
             };
@@ -56,6 +62,7 @@ impl Connection {
             Err(_) => return Err(diagnostics.silent(timeout).await),
         };
         Ok(Connection {
+            group,
             service,
             diagnostics,
             timeout,
@@ -75,6 +82,7 @@ impl Connection {
     pub async fn close(self) {
         // A server that does not end by itself is killed.
         let _ = self.service.cancel().await;
+        drop(self.group);
     }
 }
 
@@ -103,6 +111,8 @@ async fn started(
 fn start(entry: &CommandEntry) -> Result<(TokioChildProcess, Option<ChildStderr>), ConnectError> {
     let mut command = Command::new(&entry.command);
     command.args(&entry.args).envs(&entry.env);
+    // A group of its own, to be ended as a whole.
+    command.process_group(0);
     if let Some(directory) = &entry.cwd {
         command.current_dir(directory);
     }

@@ -18,6 +18,7 @@ mod connection;
 mod discovery;
 mod error;
 mod http;
+mod process_group;
 
 pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};
 pub use connection::Connection;

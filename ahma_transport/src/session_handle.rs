@@ -1,18 +1,22 @@
 //! The handle on a session: its name, its end, and what keeps it open.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
 /// What a handler may know of the session it serves, among the extensions of every request.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SessionHandle {
     id: Arc<str>,
     closed: CancellationToken,
     guards: Arc<AtomicUsize>,
-    is_locked: Arc<AtomicBool>,
+    /// What ends the session when its client has done what it may not.
+    revoke: Arc<OnceLock<Revoke>>,
 }
+
+type Revoke = Box<dyn Fn() + Send + Sync>;
 
 impl SessionHandle {
     /// The handle on a new session of that name.
@@ -21,7 +25,7 @@ impl SessionHandle {
             id,
             closed: CancellationToken::new(),
             guards: Arc::default(),
-            is_locked: Arc::default(),
+            revoke: Arc::default(),
         }
     }
 
@@ -35,14 +39,16 @@ impl SessionHandle {
         &self.closed
     }
 
-    /// Locks the roots: a client that says they have changed is refused, and its session ends.
-    pub fn lock_roots(&self) {
-        self.is_locked.store(true, Ordering::Relaxed);
+    /// Ends the session, because its client has done what it may not.
+    pub fn revoke(&self) {
+        if let Some(revoke) = self.revoke.get() {
+            revoke();
+        }
     }
 
-    /// Whether the roots are locked.
-    pub fn are_roots_locked(&self) -> bool {
-        self.is_locked.load(Ordering::Relaxed)
+    /// Decides, once, what ends the session then.
+    pub fn when_revoked(&self, revoke: impl Fn() + Send + Sync + 'static) {
+        let _ = self.revoke.set(Box::new(revoke));
     }
 
     /// Keeps the session from ending for want of use until it is dropped.
@@ -54,6 +60,15 @@ impl SessionHandle {
     /// Whether something keeps the session open.
     pub fn is_guarded(&self) -> bool {
         self.guards.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl fmt::Debug for SessionHandle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("SessionHandle")
+            .field(&self.id)
+            .finish()
     }
 }
 

@@ -43,7 +43,7 @@ fn offered(args: &Args) -> Result<Arc<ToolSnapshot>, StartupError> {
     let user = UserDirectories::of_this_user();
     let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
     let directory = std::env::current_dir().map_err(|error| usage(&error))?;
-    let settings = Settings::resolve(args, &environment, &user, &directory);
+    let settings = Settings::resolve(args, &environment, &user, &directory, None);
     let settings = settings.map_err(|error| usage(&error))?;
     let mut config = SharedConfig::new(environment, &[]);
     config.reachable = settings.reachable();

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_contract::UserDirectories;
 use ahma_sandbox::{
-    allow_many_descriptors, give_memory_back, keep_own_files_private, protect_this_process,
+    ScopeError, allow_many_descriptors, give_memory_back, keep_own_files_private,
+    protect_this_process,
 };
-use ahma_transport::{Direction, MessageTrace};
+use ahma_transport::{Direction, MessageTrace, SessionHandle};
+use tokio::sync::Notify;
 
 use super::args::{Args, Mode};
 use super::http::{BoundHttp, Http};
 use super::log_settings::AuditSettings;
 use super::logging::Logging;
-use super::settings::Settings;
+use super::settings::{Settings, SettingsError};
 use super::signals::{ReloadSignal, StopSignals};
 use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
@@ -53,7 +55,19 @@ fn live(args: &Args) -> Result<(), StartupError> {
     keep_own_files_private();
     let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
     let directory = std::env::current_dir().map_err(|error| usage(&error))?;
-    let settings = Settings::resolve(args, &environment, &user, &directory);
+    let resolve =
+        |nowhere: Option<&Path>| Settings::resolve(args, &environment, &user, &directory, nowhere);
+    // For a server that is started in no project; removed at the end.
+    let mut nowhere = None;
+    let settings = match resolve(None) {
+        Err(error) if error.is_about_width() => {
+            let empty = tempfile::Builder::new().prefix("ahma-nowhere-").tempdir();
+            let empty = nowhere.insert(empty.map_err(|error| usage(&error))?);
+            let real = empty.path().canonicalize().map_err(|error| usage(&error))?;
+            resolve(Some(&real))
+        }
+        settings => settings,
+    };
     let settings = settings.map_err(|error| usage(&error))?;
     let mut logging = Logging::start(&settings.log);
     tracing::debug!(?settings, "starting");
@@ -117,14 +131,24 @@ fn shared(
     Ok(SharedResources::new(config)?)
 }
 
-/// What may be the scope of a session, when sessions have their own.
+/// Why a server ends that was started in no project, for a client that cannot name one.
+fn no_scope(by_roots: Option<ScopeError>) -> StartupError {
+    let why = by_roots.map(SettingsError::Scope);
+    let why = why.map_or_else(String::new, |why| why.to_string());
+    StartupError::Usage(format!("{why}; the client names no project either"))
+}
+
+/// What may be the scope of a session, when sessions have their own, or of a server that was started in no project.
 fn isolation(
     settings: &Settings,
     environment: &BTreeMap<OsString, OsString>,
     user: &UserDirectories,
     shared: &SharedResources,
 ) -> Option<RootRules> {
-    let roots = settings.http.as_ref()?.scope_roots.clone()?;
+    let roots = match &settings.scope_by_roots {
+        Some(_) => vec![PathBuf::from("/")],
+        None => settings.http.as_ref()?.scope_roots.clone()?,
+    };
     let audit = match &settings.audit {
         AuditSettings::File(file) => Some(file.clone()),
         AuditSettings::Daily | AuditSettings::Off => None,
@@ -161,19 +185,22 @@ async fn serve(
         .as_ref()
         .map(|http| BoundHttp::take(http, &settings.scope.directory, trace));
     let bound = bound.transpose()?;
+    let by_roots = settings.scope_by_roots.clone();
     let unconfined = settings.scope.unconfined;
     let scope = Arc::new(Scope::prepare(settings.scope, &shared).await?);
     let reloading = Arc::clone(&shared);
     reload_signal.on_signal(move || reloading.reload_all());
+    let client_rules = isolation.clone().filter(|_| by_roots.is_some());
     let manager = ScopeManager::new(
         Arc::clone(&scope),
         Arc::clone(&shared),
         ManagerConfig {
             workspaces: settings.workspaces,
             idle: settings.http.as_ref().map(|http| http.limits.idle),
-            isolation,
+            isolation: isolation.filter(|_| by_roots.is_none()),
         },
     );
+    let no_roots = Arc::new(Notify::new());
     let mut served = Served {
         http: None,
         stdio: None,
@@ -194,7 +221,14 @@ async fn serve(
         };
         if matches!(settings.mode, Mode::Stdio | Mode::Dual) {
             let (streams, modes) = Streams::of_this_process()?;
-            served.stdio = Some((StdioConnection::serve(scope.service(), streams), modes));
+            let service = match client_rules {
+                None => scope.service(),
+                Some(rules) => {
+                    let session = SessionHandle::new("stdio".into());
+                    manager.service_by_roots(&session, rules, Arc::clone(&no_roots))
+                }
+            };
+            served.stdio = Some((StdioConnection::serve(service, streams), modes));
         }
         // A client may list tools meanwhile; a command waits for the host, and none runs without one.
         scope.ready().await?;
@@ -214,6 +248,7 @@ async fn serve(
             tracing::info!(scope = %scope.directory().display(), mode = settings.mode.name(), "serving");
             let outcome = tokio::select! {
                 ended = served.stdio_ended() => ended,
+                () = no_roots.notified() => Err(no_scope(by_roots)),
                 () = signals.next() => Ok(()),
             };
             (outcome, found_by)

@@ -35,6 +35,9 @@ pub(super) struct Settings {
     pub(super) audit: AuditSettings,
     /// Over HTTP, when it is.
     pub(super) http: Option<HttpSettings>,
+    /// Why the scope is to be named by the client: the server was started in no project. Its own scope is an empty directory
+    /// then.
+    pub(super) scope_by_roots: Option<ScopeError>,
 }
 
 /// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
@@ -72,15 +75,36 @@ pub(super) enum SettingsError {
     NeedsHttp(&'static str),
 }
 
+impl SettingsError {
+    /// Whether the only fault is that this directory is no project.
+    pub(super) fn is_about_width(&self) -> bool {
+        matches!(
+            self,
+            SettingsError::Scope(ScopeError::Root | ScopeError::Home(_))
+        )
+    }
+}
+
 impl Settings {
-    /// A flag beats a variable, a variable beats the default.
+    /// A flag beats a variable, a variable beats the default. A server on stdio that is started in no project has the empty
+    /// directory `nowhere` as its scope until its client names one.
     pub(super) fn resolve(
         args: &Args,
         environment: &BTreeMap<OsString, OsString>,
         user: &UserDirectories,
         directory: &Path,
+        nowhere: Option<&Path>,
     ) -> Result<Self, SettingsError> {
-        let own = own_scope(args, environment, directory)?;
+        let mut scope_by_roots = None;
+        let own = match (own_scope(args, environment, directory), nowhere) {
+            (Err(SettingsError::Scope(error)), Some(nowhere))
+                if can_ask_for_roots(args, environment, &error) =>
+            {
+                scope_by_roots = Some(error);
+                nowhere.to_owned()
+            }
+            (own, _) => own?,
+        };
         let sandbox_is_off = is_sandbox_off(args, environment);
         if sandbox_is_off && args.session_isolation {
             return Err(SettingsError::NothingKeptApart);
@@ -122,6 +146,8 @@ impl Settings {
         let max_operations = to_usize(args.max_operations);
         let shared = (max_operations / SHARE_OF_A_WORKSPACE).max(1);
         let mut scope = ScopeConfig::new(own);
+        // Nothing runs there.
+        scope.lazy_warm_shells = scope_by_roots.is_some();
         scope.siblings = Arc::new(Siblings { declared, roots });
         scope.read = read;
         scope.write = write;
@@ -159,6 +185,7 @@ impl Settings {
                 .map_err(SettingsError::AuditInReach)?,
             max_operations,
             spool_bytes: u64::from(args.spool_mb) << 20,
+            scope_by_roots,
             http,
             scope,
         })
@@ -188,6 +215,16 @@ fn own_scope(
         false => Width::Project,
     };
     checked_scope(&scope, home, width).map_err(SettingsError::Scope)
+}
+
+/// Whether the client is asked for a scope: nobody has named one, and this is not a project.
+fn can_ask_for_roots(
+    args: &Args,
+    environment: &BTreeMap<OsString, OsString>,
+    error: &ScopeError,
+) -> bool {
+    let is_wide = matches!(error, ScopeError::Root | ScopeError::Home(_));
+    args.mode == Mode::Stdio && is_wide && asked_scope(args, environment).is_none()
 }
 
 fn is_sandbox_off(args: &Args, environment: &BTreeMap<OsString, OsString>) -> bool {
@@ -304,7 +341,13 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        Settings::resolve(&args, &environment, &UserDirectories::default(), directory)
+        Settings::resolve(
+            &args,
+            &environment,
+            &UserDirectories::default(),
+            directory,
+            None,
+        )
     }
 
     /// Proves: S5.

@@ -225,9 +225,13 @@ impl HostPool {
         alive
     }
 
-    /// Ends every host and waits until no process of it is left, also of those that are just starting. None is started after it.
-    pub async fn end(&self) {
+    /// From now on no host is started.
+    pub fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends every host and waits until no process of it is left, also of those that are just starting.
+    pub async fn end(&self) {
         let released = self.released().clone();
         for host in self.alive().await.into_iter().chain(released) {
             host.end().await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ahma_sandbox::PrewarmSpec;
 use ahma_transport::SessionHandle;
 use futures_util::future::BoxFuture;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::config::ScopeConfig;
@@ -47,6 +47,8 @@ pub struct ScopeManager {
     idle: Option<Duration>,
     /// Those of sessions, while they live.
     of_sessions: Mutex<Vec<Weak<Scope>>>,
+    /// Those that live as long as the server.
+    kept: Mutex<Vec<Arc<Scope>>>,
 }
 
 /// A scope that the operator has declared. It is opened on its first use.
@@ -74,6 +76,7 @@ impl ScopeManager {
             own,
             shared,
             of_sessions: Mutex::default(),
+            kept: Mutex::default(),
         })
     }
 
@@ -102,6 +105,22 @@ impl ScopeManager {
                 AhmaService::per_session(own(), session, factory)
             }
         }
+    }
+
+    /// The handler for a client on stdio of a server that has no scope of its own: the first root of the client becomes its
+    /// scope, with its tools. `no_roots` is told when the client cannot name any.
+    pub fn service_by_roots(
+        self: &Arc<Self>,
+        session: &SessionHandle,
+        rules: RootRules,
+        no_roots: Arc<Notify>,
+    ) -> AhmaService {
+        let factory: Arc<dyn ScopeFactory> = Arc::new(ScopeByRoots {
+            manager: Arc::clone(self),
+            rules,
+            no_roots,
+        });
+        AhmaService::per_session(Arc::clone(self.own.context()), session, factory)
     }
 
     /// Opens a workspace, unless it is open, and notes that it is used.
@@ -188,6 +207,11 @@ impl ScopeManager {
         known.push(Arc::downgrade(scope));
     }
 
+    fn kept(&self) -> MutexGuard<'_, Vec<Arc<Scope>>> {
+        // A list of pointers is consistent after any panic.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn of_sessions(&self) -> MutexGuard<'_, Vec<Weak<Scope>>> {
         // A list of pointers is consistent after any panic.
         self.of_sessions
@@ -206,6 +230,49 @@ impl ScopeFactory for SessionScopes {
         session: SessionHandle,
     ) -> BoxFuture<'static, Result<Arc<ServiceContext>, CallError>> {
         Box::pin(Arc::clone(&self.0).open_for(roots, session))
+    }
+}
+
+/// Opens the one scope of a server that has none of its own.
+struct ScopeByRoots {
+    manager: Arc<ScopeManager>,
+    rules: RootRules,
+    no_roots: Arc<Notify>,
+}
+
+impl ScopeFactory for ScopeByRoots {
+    fn open(
+        &self,
+        roots: Vec<String>,
+        _session: SessionHandle,
+    ) -> BoxFuture<'static, Result<Arc<ServiceContext>, CallError>> {
+        let (manager, rules) = (Arc::clone(&self.manager), self.rules.clone());
+        Box::pin(async move {
+            let directory = directory_of(rules, roots).await?;
+            let mut config = manager.own.config().in_directory(&directory);
+            config.lazy_warm_shells = false;
+            let (tools, endpoint) = (Tools::OfTheScope, manager.shared.endpoint.clone());
+            let opening = async {
+                let scope = Scope::with_tools(config, &manager.shared, tools, endpoint).await?;
+                scope.ready().await?;
+                Ok(Arc::new(scope))
+            };
+            let scope = opening.await.map_err(|error| in_words(&error))?;
+            tracing::info!(scope = %directory.display(), "the first root of the client is the scope");
+            let context = Arc::clone(scope.context());
+            manager.remember(&scope);
+            // Until the server ends.
+            manager.kept().push(scope);
+            Ok(context)
+        })
+    }
+
+    fn has_own_tools(&self) -> bool {
+        true
+    }
+
+    fn no_roots(&self) {
+        self.no_roots.notify_one();
     }
 }
 

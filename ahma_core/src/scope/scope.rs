@@ -298,7 +298,7 @@ impl Scope {
         let operations = scopes.iter().map(|scope| scope.end_operations(reason));
         let _ = timeout(grace, join_all(operations)).await;
         let clearing = async {
-            let hosts = scopes.iter().map(|scope| scope.end_hosts());
+            let hosts = scopes.iter().map(|scope| scope.end_for_good());
             join_all(hosts).await;
             let removals = scopes.iter().map(|scope| scope.remove_private());
             let _ = timeout(REMOVAL_TIMEOUT, join_all(removals)).await;
@@ -318,12 +318,17 @@ impl Scope {
         self.context.executor.shut_down(reason).await;
     }
 
-    pub(super) async fn end_hosts(&self) {
-        let _ = timeout(HOSTS_TIMEOUT, self.context.hosts.end()).await;
+    async fn end_for_good(&self) {
+        self.context.hosts.close();
+        self.end_hosts().await;
         // After the hosts: one that a task was starting would not be waited for.
         for task in lock(&self.tasks).drain(..) {
             task.abort();
         }
+    }
+
+    pub(super) async fn end_hosts(&self) {
+        let _ = timeout(HOSTS_TIMEOUT, self.context.hosts.end()).await;
         // No process is left that could hide something from this look.
         self.guard.finish().await;
     }

@@ -131,14 +131,25 @@ impl ServerHandler for AhmaService {
         }
         self.binding.ask_for_roots(&context.peer);
         let mut list = self.list_changes();
+        let binding = self.binding.clone();
+        let listed = Arc::clone(&self.listed);
         let session = context.extensions.get::<SessionHandle>().cloned();
         tokio::spawn(async move {
             // Until its session ends: a change that would show that nobody listens may never come.
             let closed = caller::closed(session.as_ref());
-            tokio::pin!(closed);
+            let own_tools = binding.own_tools();
+            tokio::pin!(closed, own_tools);
+            let mut has_own_tools = false;
             loop {
                 let has_changed = tokio::select! {
                     has_changed = list.next() => has_changed,
+                    // From now on the tools are those of the scope, which is a change in itself.
+                    scope = &mut own_tools, if !has_own_tools => {
+                        has_own_tools = true;
+                        let known = Arc::clone(&listed.lock().unwrap_or_else(PoisonError::into_inner));
+                        list = ListChanges::since(&known, &scope.registry);
+                        continue;
+                    }
                     () = &mut closed => false,
                 };
                 if !has_changed || context.peer.notify_tool_list_changed().await.is_err() {
@@ -146,6 +157,10 @@ impl ServerHandler for AhmaService {
                 }
             }
         });
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.binding.roots_changed(&context.peer);
     }
 
     /// Messages exist up to 2025-11-25 only, tasks from 2026-07-28 on.
@@ -239,14 +254,15 @@ impl ServerHandler for AhmaService {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // A list that is complete: clients that list once would never see what is found out a moment later.
-        let _ = timeout(CHECKS_WAIT, self.context.registry.decided()).await;
-        let tools = self.context.registry.current();
+        let scope = self.binding.listing(&self.context, &context).await;
+        let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
+        let tools = scope.registry.current();
         let listed = tools.listed().to_vec();
         *self.listed() = tools;
-        self.context.registry.note_listed();
+        scope.registry.note_listed();
         Ok(ListToolsResult::with_all_items(listed))
     }
 

@@ -1,9 +1,11 @@
 //! Which scope the calls of a client run in: one that it shares, one that its session has to itself, or none.
 //!
 //! A session with a scope of its own gets it from the first roots that its client names when it is asked. That is
-//! decided once and for good, whatever it is.
+//! decided once and for good, whatever it is: a client whose first root is another one later loses its session.
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ahma_transport::SessionHandle;
@@ -12,6 +14,7 @@ use rmcp::RoleServer;
 use rmcp::service::{Peer, RequestContext, ServiceError};
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
+use url::Url;
 
 use super::call_error::CallError;
 use super::caller;
@@ -31,6 +34,14 @@ const NO_SESSION: &str = "this server gives every session a scope of its own, an
                           can run. Start a session with `initialize`, or use a workspace that the operator has \
                           declared (/mcp/w/NAME)";
 
+/// What is said where the server has no scope and its client names none.
+const NO_ROOTS_HERE: &str = "this server was started where no project is, so it asks the client for one, but this client \
+                             does not declare the capability `roots`, so nothing can run. Start the server in the \
+                             directory of a project, or name one with --sandbox-scope";
+const UNANSWERED_HERE: &str = "this server was started where no project is, so it has asked the client for one, but the \
+                               client has not answered `roots/list` within 10 seconds, so nothing can run yet. Open a \
+                               project in the client, or name one with --sandbox-scope";
+
 /// Opens scopes for sessions.
 pub(crate) trait ScopeFactory: Send + Sync {
     /// Opens the scope that the first of these roots names, until the session ends.
@@ -39,6 +50,14 @@ pub(crate) trait ScopeFactory: Send + Sync {
         roots: Vec<String>,
         session: SessionHandle,
     ) -> BoxFuture<'static, Result<Arc<ServiceContext>, CallError>>;
+
+    /// Whether the tools are those of the scope, which are known only then, and not those that all sessions share.
+    fn has_own_tools(&self) -> bool {
+        false
+    }
+
+    /// The client cannot name roots.
+    fn no_roots(&self) {}
 }
 
 /// Where the calls of a client run.
@@ -59,6 +78,10 @@ pub(super) struct SessionScope {
     /// The first answer counts; others wait until it is clear what came of it, and are dropped.
     deciding: Mutex<()>,
     decided: watch::Sender<Option<Decided>>,
+    /// The first root, by which it was decided.
+    root: OnceLock<String>,
+    /// The client is being asked whether that has changed.
+    asking_again: AtomicBool,
 }
 
 type Decided = Result<Arc<ServiceContext>, CallError>;
@@ -70,14 +93,19 @@ impl ScopeBinding {
             factory,
             deciding: Mutex::default(),
             decided: watch::Sender::new(None),
+            root: OnceLock::new(),
+            asking_again: AtomicBool::new(false),
         }))
     }
 
     /// Asks a client that is ready for its roots, without waiting.
     pub(super) fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
-        if let ScopeBinding::PerSession(own) = self
-            && has_roots(peer)
-        {
+        let ScopeBinding::PerSession(own) = self else {
+            return;
+        };
+        if !has_roots(peer) {
+            own.factory.no_roots();
+        } else {
             let (own, peer) = (Arc::clone(own), peer.clone());
             tokio::spawn(async move {
                 tokio::select! {
@@ -86,6 +114,63 @@ impl ScopeBinding {
                 }
             });
         }
+    }
+
+    /// Asks a client that says its roots have changed for them. The session ends when the first one did.
+    pub(super) fn roots_changed(&self, peer: &Peer<RoleServer>) {
+        let ScopeBinding::PerSession(own) = self else {
+            return;
+        };
+        // Before the scope is decided nothing can have changed; one question at a time is enough.
+        if own.root.get().is_none() || own.asking_again.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (own, peer) = (Arc::clone(own), peer.clone());
+        tokio::spawn(async move {
+            let asking = timeout(ROOTS_TIMEOUT, own.has_other_root(&peer));
+            let has_changed = tokio::select! {
+                // A client that does not answer has changed nothing: its commands stay where they are.
+                has_changed = asking => has_changed.unwrap_or(false),
+                () = caller::closed(Some(&own.session)) => false,
+            };
+            own.asking_again.store(false, Ordering::Relaxed);
+            if has_changed {
+                tracing::warn!(
+                    session = own.session.id(),
+                    "its first root changed after its scope was set"
+                );
+                own.session.revoke();
+            }
+        });
+    }
+
+    /// Where tools are listed from: where the scope decides about them, from it, as soon as it is known.
+    pub(super) async fn listing(
+        &self,
+        shared: &Arc<ServiceContext>,
+        request: &RequestContext<RoleServer>,
+    ) -> Arc<ServiceContext> {
+        match self {
+            ScopeBinding::PerSession(own) if own.factory.has_own_tools() => {
+                let decided = self.context(shared, request).await;
+                decided.unwrap_or_else(|_| Arc::clone(shared))
+            }
+            _ => Arc::clone(shared),
+        }
+    }
+
+    /// Waits until the scope has tools of its own; for ever where it has none.
+    pub(super) async fn own_tools(&self) -> Arc<ServiceContext> {
+        if let ScopeBinding::PerSession(own) = self
+            && own.factory.has_own_tools()
+        {
+            let mut changes = own.decided.subscribe();
+            let decided = changes.wait_for(|it| matches!(it, Some(Ok(_)))).await;
+            if let Some(Ok(context)) = decided.ok().and_then(|it| it.clone()) {
+                return context;
+            }
+        }
+        std::future::pending().await
     }
 
     /// The scope that a call runs in.
@@ -111,7 +196,7 @@ impl SessionScope {
             return decided;
         }
         if !has_roots(peer) {
-            return Err(CallError::refused(NO_ROOTS));
+            return Err(CallError::refused(self.said(NO_ROOTS, NO_ROOTS_HERE)));
         }
         let mut changes = self.decided.subscribe();
         let decided = async {
@@ -129,8 +214,30 @@ impl SessionScope {
                 never = asking => never,
             }
         });
-        let nothing = || Err(CallError::refused(UNANSWERED));
+        let unanswered = self.said(UNANSWERED, UNANSWERED_HERE);
+        let nothing = || Err(CallError::refused(unanswered));
         waited.await.ok().flatten().unwrap_or_else(nothing)
+    }
+
+    /// What is said where each session has a scope, or where the server has none.
+    fn said(&self, per_session: &'static str, here: &'static str) -> &'static str {
+        match self.factory.has_own_tools() {
+            true => here,
+            false => per_session,
+        }
+    }
+
+    /// Whether the first root of the client is another one now.
+    async fn has_other_root(&self, peer: &Peer<RoleServer>) -> bool {
+        #[expect(deprecated, reason = "clients of 2025-11-25 and earlier name roots")]
+        let Ok(answer) = peer.list_roots().await else {
+            return false;
+        };
+        let now = uris(answer).into_iter().next();
+        match (self.root.get(), now) {
+            (Some(before), Some(now)) => !is_same(before, &now),
+            (before, _) => before.is_some(),
+        }
     }
 
     async fn ask(self: &Arc<Self>, peer: &Peer<RoleServer>) {
@@ -161,7 +268,9 @@ impl SessionScope {
         if self.decided.borrow().is_some() {
             return;
         }
-        self.session.lock_roots();
+        if let Some(first) = roots.as_ref().ok().and_then(|it| it.first()) {
+            let _ = self.root.set(first.clone());
+        }
         let decided = match roots {
             Ok(roots) => self.factory.open(roots, self.session.clone()).await,
             Err(why) => Err(why),
@@ -171,6 +280,15 @@ impl SessionScope {
         }
         self.decided.send_replace(Some(decided));
     }
+}
+
+/// Whether two roots are written differently at most.
+fn is_same(one: &str, other: &str) -> bool {
+    let path = |uri: &str| {
+        let path = Url::parse(uri).ok()?.to_file_path().ok()?;
+        Some(path.components().collect::<PathBuf>())
+    };
+    one == other || path(one).is_some() && path(one) == path(other)
 }
 
 #[expect(deprecated, reason = "clients of 2025-11-25 and earlier name roots")]

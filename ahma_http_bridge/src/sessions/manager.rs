@@ -132,12 +132,25 @@ impl Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<(SessionId, ServerJsonRpcMessage), SessionFault> {
         let (id, transport) = self.create_session().await?;
+        self.end_when_revoked(&id);
         (self.serve)(Arc::clone(self), transport);
         let answer = self.initialize_session(&id, message).await;
         if !matches!(answer, Ok(ServerJsonRpcMessage::Response(_))) {
             self.remove(&id);
         }
         Ok((id, answer?))
+    }
+
+    /// Has a session end when its client has done what it may not.
+    fn end_when_revoked(self: &Arc<Self>, id: &SessionId) {
+        if let Some(session) = self.find(id) {
+            let (sessions, id) = (Arc::downgrade(self), Arc::clone(id));
+            session.handle.when_revoked(move || {
+                if let Some(sessions) = sessions.upgrade() {
+                    sessions.ban(&id);
+                }
+            });
+        }
     }
 
     pub(crate) fn remove(&self, id: &str) {

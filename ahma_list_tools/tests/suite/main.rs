@@ -8,7 +8,7 @@
 
 mod running;
 
-use ahma_tests::{Finished, Workspace, example};
+use ahma_tests::{Finished, Workspace, example, marked, unique_mark};
 use serde_json::{Value, json};
 
 const AHMA_LIST_TOOLS: &str = env!("CARGO_BIN_EXE_ahma_list_tools");
@@ -148,4 +148,30 @@ fn help_and_version_are_there() {
         "{}",
         version.stdout
     );
+}
+
+/// Proves: P26.
+#[test]
+fn nothing_is_left_of_a_server_that_was_started_to_be_asked() {
+    let mark = unique_mark();
+    let script = format!("sleep {mark} & sleep {mark} & exec {}", server());
+    let finished = list(&project(), &["--", "sh", "-c", &script]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    ahma_tests::until(|| marked(&mark) == 0);
+    // One that never answers neither.
+    let script = format!("sleep {mark} & sleep {mark}");
+    let finished = list(&project(), &["--timeout", "1", "--", "sh", "-c", &script]);
+    assert_eq!(finished.code, 1, "{}", finished.stdout);
+    ahma_tests::until(|| marked(&mark) == 0);
+}
+
+/// Proves: P26.
+#[test]
+fn an_entry_in_the_directory_of_an_editor_starts_its_server_in_the_project() {
+    let project = project();
+    let config = json!({ "mcpServers": { "Ahama": { "command": server() } } });
+    project.write(".cursor/mcp.json", config.to_string());
+    let arguments = ["--mcp-config", ".cursor/mcp.json", "--server", "Ahama"];
+    let finished = list(&project, &arguments);
+    assert!(finished.stdout.contains("own_first"), "{finished:?}");
 }

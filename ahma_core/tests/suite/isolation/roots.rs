@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use ahma_tests::Workspace;
 use ahma_tests::http::{Client, Opened, Request, root_of};
+use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, Isolated};
@@ -171,22 +171,26 @@ fn a_client_that_never_answers_is_told_after_ten_seconds() {
 
 /// Proves: I4.
 #[test]
-fn roots_that_change_afterwards_end_the_session_with_403() {
+fn a_first_root_that_changes_afterwards_ends_the_session_with_403() {
     let isolated = Isolated::new();
     let (client, other) = (isolated.session("a"), isolated.session("b"));
     assert!(client.sync("echo hi").text.starts_with("hi\n"));
-    let changed = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
-    let reply = client.send(&changed);
-    assert_eq!(reply.status, 403, "{reply:?}");
+    let mut stream = client.stream();
+    client.notify("notifications/roots/list_changed", &json!({}));
+    let question = stream.message("roots/list");
+    let roots =
+        [isolated.project("b"), isolated.project("a")].map(|it| json!({ "uri": root_of(&it) }));
+    client.answer(&question["id"], &json!({ "roots": roots }));
+    until(|| {
+        let ping = client.message(&json!(1), "ping", &json!({}));
+        ping.send(client.address).status == 403
+    });
+    let reply = client
+        .message(&json!(1), "ping", &json!({}))
+        .send(client.address);
     assert!(
         reply.why().contains("the scope of a session cannot"),
-        "{reply:?}"
-    );
-    let late = client.message(&json!(1), "ping", &json!({}));
-    assert_eq!(
-        late.send(client.address).status,
-        403,
-        "for a while it is told why"
+        "for a while it is told why: {reply:?}"
     );
     let stream = Request::new("GET", "/mcp").header("accept", "text/event-stream");
     assert_eq!(client.prepared(stream).send(client.address).status, 403);
@@ -194,6 +198,24 @@ fn roots_that_change_afterwards_end_the_session_with_403() {
         other.sync("echo hi").text.starts_with("hi\n"),
         "another session goes on"
     );
+}
+
+/// Proves: I4.
+#[test]
+fn a_session_goes_on_when_its_first_root_is_still_the_first() {
+    let isolated = Isolated::new();
+    let client = isolated.session("a");
+    let before = client.sync("pwd").text;
+    let mut stream = client.stream();
+    for _ in 0..2 {
+        client.notify("notifications/roots/list_changed", &json!({}));
+        let question = stream.message("roots/list");
+        let first = format!("{}/", root_of(&isolated.project("a")));
+        let roots = json!([{ "uri": first }, { "uri": root_of(&isolated.project("b")) }]);
+        client.answer(&question["id"], &json!({ "roots": roots }));
+        let after = client.sync("pwd").text;
+        assert_eq!(before.lines().next(), after.lines().next());
+    }
 }
 
 /// Proves: I4.

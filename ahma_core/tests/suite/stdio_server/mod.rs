@@ -18,6 +18,7 @@ mod modes;
 mod naughty;
 mod progress;
 mod reload;
+mod roots;
 mod rubbish;
 mod sequences;
 mod server_info;

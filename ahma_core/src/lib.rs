@@ -29,7 +29,7 @@
 //!
 //! # Features
 //!
-//! - none: [`config`] alone, for programs that check tool files.
+//! - none: [`config`] alone, for programs that check tool files; and [`denial`].
 //! - `server`: the engine.
 //! - `http`: what the `ahma_mcp` program needs to serve over HTTP.
 //! - `cli` (default): the `ahma_mcp` program.
@@ -37,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod denial;
 
 mod service;
 

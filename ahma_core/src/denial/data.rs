@@ -1,0 +1,131 @@
+//! Text that is data: what a command only printed, compared or raised itself.
+//!
+//! Old logs, assertions, diffs and made-up errors speak like refusals. Must not judge what is complained about.
+
+use super::phrases::{Class, Found};
+use super::script::Script;
+
+/// What is known of the text that a command may print.
+pub(super) struct Data<'a> {
+    script: &'a Script,
+    /// The words of the command that it may print, in lower case.
+    printed: String,
+    lines: &'a [String],
+    is_diff: bool,
+    only_shows_text: bool,
+}
+
+/// Programs whose words are looked for, not printed.
+const SEARCHING: [&str; 7] = ["grep", "egrep", "fgrep", "rg", "zgrep", "pgrep", "case"];
+
+impl<'a> Data<'a> {
+    pub(super) fn new(script: &'a Script, lines: &'a [String]) -> Self {
+        let mut printed = String::new();
+        for command in &script.commands {
+            if SEARCHING.contains(&command.name()) {
+                continue;
+            }
+            for word in command.words.iter().chain(command.assignments.iter().map(|(_, value)| value)) {
+                printed.push_str(&word.to_lowercase());
+                printed.push(' ');
+            }
+            printed.push_str(&command.input.to_lowercase());
+            printed.push('\n');
+        }
+        let is_diff = lines.iter().any(|line| line.starts_with("@@ ") || is_hunk(line));
+        Self { script, printed, lines, is_diff, only_shows_text: script.only_shows_text() }
+    }
+
+    /// Whether a line, given in lower case too, is data.
+    pub(super) fn is_data(&self, at: usize, lower: &str, found: &[Found]) -> bool {
+        self.is_of_a_diff(at) || self.is_printed(lower, found) || self.is_compared(lower) || self.is_raised(at) || self.is_shown(at)
+    }
+
+    fn line(&self, at: usize) -> &str {
+        self.lines.get(at).map_or("", String::as_str)
+    }
+
+    fn is_of_a_diff(&self, at: usize) -> bool {
+        self.is_diff && self.line(at).starts_with(['+', '-', '<', '>'])
+    }
+
+    /// Whether the words of the complaint are words of the command.
+    fn is_printed(&self, lower: &str, found: &[Found]) -> bool {
+        let telling = found.iter().filter(|found| !matches!(found.class, Class::Trouble | Class::NoCommand));
+        let mut phrases = telling.filter_map(|found| lower.get(found.start..found.end)).filter(|phrase| phrase.len() > 6);
+        if phrases.any(|phrase| self.printed.contains(phrase)) {
+            return true;
+        }
+        let line = lower.trim();
+        let behind_speaker = line.split_once(": ").map_or(line, |(_, rest)| rest.trim());
+        line.len() > 12 && (self.printed.contains(line) || (behind_speaker.len() > 20 && self.printed.contains(behind_speaker)))
+    }
+
+    /// Whether it says that two things are not the same.
+    fn is_compared(&self, lower: &str) -> bool {
+        let compares = [" == ", " != ", " in '", " in \"", "expected:", "received:", "expected '", "assert_eq", " to equal ", "tobe(", "assert '", "assert \""];
+        compares.iter().any(|it| lower.contains(it)) && !lower.contains("cannot stat")
+    }
+
+    /// Whether the program raised it itself.
+    fn is_raised(&self, at: usize) -> bool {
+        let line = self.line(at);
+        let trimmed = line.trim_start().trim_start_matches('>').trim_start();
+        if trimmed.starts_with("raise ") || trimmed.starts_with("throw new ") {
+            return true;
+        }
+        let mut near = self.lines[at.saturating_sub(8)..].iter().take(12);
+        if near.any(|line| line.contains("unittest/mock.py")) {
+            return true;
+        }
+        if self.is_raised_in_the_frame_above(at) {
+            return true;
+        }
+        // Every place where the command names the path is one that raises.
+        let names = super::candidates::quoted(line).into_iter().chain(line.rsplit(" - ").next().map(|it| it.split(" (").next().unwrap_or(it)));
+        let mut paths = names.filter(|name| name.len() > 2 && !name.contains(' '));
+        paths.any(|path| {
+            let text = &self.script.text;
+            let mut places = text.match_indices(path).peekable();
+            places.peek().is_some() && places.all(|(at, _)| is_raise(&text[text.floor_char_boundary(at.saturating_sub(90))..at]))
+        })
+    }
+
+    /// Whether a traceback shows, right above, that code which is not a library's raised it.
+    fn is_raised_in_the_frame_above(&self, at: usize) -> bool {
+        let above = self.lines[..at].iter().rev().take(4);
+        let mut code = above.skip_while(|line| line.trim().is_empty() || line.trim_matches([' ', '^', '~', '|']).is_empty());
+        let Some(source) = code.next() else {
+            return false;
+        };
+        let frame = code.next().map_or("", String::as_str);
+        let is_library = frame.contains("/lib/python") || frame.contains("<frozen") || frame.contains("site-packages");
+        let source = source.trim_start().trim_start_matches('>').trim_start();
+        source.starts_with("raise ") && !is_library && (frame.contains("File \"") || self.line(at).starts_with("E  "))
+    }
+
+    /// Whether it stands in a text that the command only shows.
+    fn is_shown(&self, at: usize) -> bool {
+        if !self.only_shows_text {
+            return false;
+        }
+        let line = self.line(at).trim_start();
+        let speaker = line.split(':').next().unwrap_or("");
+        let speaker = speaker.rsplit('/').next().unwrap_or(speaker);
+        let shells = ["bash", "sh", "dash", "fatal", "error"];
+        !shells.contains(&speaker) && !self.script.commands.iter().any(|command| command.name() == speaker)
+    }
+}
+
+/// `1,2c3` and the like.
+fn is_hunk(line: &str) -> bool {
+    let is_range = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit() || it == b',');
+    line.split_once(['a', 'c', 'd']).is_some_and(|(from, to)| is_range(from) && is_range(to))
+}
+
+/// Whether the text before a name raises an error with it.
+fn is_raise(before: &str) -> bool {
+    let statement = before.rsplit([';', '\n']).next().unwrap_or(before);
+    let raises = ["raise ", "throw ", "Errno::", "croak", "new Error("];
+    raises.iter().any(|it| statement.contains(it))
+}

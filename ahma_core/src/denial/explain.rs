@@ -1,0 +1,46 @@
+//! The order in which a failure is judged.
+//!
+//! What is said clearly comes before what is said vaguely, and that before what nobody said. Must not know any message.
+
+use super::case::Case;
+use super::complaints::Complaint;
+use super::denied::Denial;
+use super::failure::{Ended, Failure};
+use super::view::{Lookup, View};
+use super::{credentials, files, home, limits, network, programs, silent, system_calls, terminal};
+
+type Judge = fn(&Case<'_>, &Complaint) -> Option<Denial>;
+
+/// Judges of complaints that say what went wrong. Where several could speak, the more special one comes first.
+const JUDGES: [Judge; 8] = [
+    terminal::judge,
+    programs::judge,
+    network::judge,
+    system_calls::judge,
+    limits::judge,
+    files::judge,
+    credentials::judge,
+    home::judge,
+];
+
+/// Why a command failed, if the sandbox has to do with it as far as can be told. A guess; never a claim about what exists
+/// outside. Takes a few milliseconds at most, however long output and script are.
+pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> Option<Denial> {
+    let case = Case::read(failure, view, lookup);
+    let complaints = &case.output.complaints;
+    if failure.ended == Ended::TimedOut {
+        let terminal = complaints.iter().find_map(|complaint| terminal::judge(&case, complaint));
+        return terminal.or_else(|| Some(limits::deadline(&case)));
+    }
+    if failure.ended == Ended::Stopped {
+        return None;
+    }
+    let clear = complaints.iter().filter(|complaint| complaint.is_clear());
+    let vague = complaints.iter().filter(|complaint| !complaint.is_clear());
+    let all = clear.chain(vague);
+    let said = all.into_iter().find_map(|complaint| JUDGES.iter().find_map(|judge| judge(&case, complaint)));
+    said.or_else(|| limits::by_signal(&case))
+        .or_else(|| programs::probed(&case))
+        .or_else(|| programs::unsaid(&case))
+        .or_else(|| silent::judge(&case))
+}

@@ -1,0 +1,248 @@
+//! Files and directories that were refused: outside, read-only, or protected.
+//!
+//! Judges one complaint by the paths it names. Must not tell whether a path outside exists.
+
+use std::path::{Path, PathBuf};
+
+use super::case::{Case, Named};
+use super::complaints::Complaint;
+use super::denied::{Denial, DenialKind};
+use super::intent::message_writes;
+use super::phrases::Class;
+use super::places::{Place, is_for_root_only, is_written_by_root_only, shown};
+use super::view::Presence;
+use super::{credentials, programs, sockets};
+
+/// Names in messages that are about no refusal: where a log is.
+const ASIDE: [&str; 4] = ["complete log of this run", "can be found in", "see the log", "full report see"];
+
+pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
+    if ASIDE.iter().any(|aside| complaint.line.contains(aside)) {
+        return None;
+    }
+    let mut names = complaint.names.iter();
+    names.find_map(|name| judge_name(case, complaint, name))
+}
+
+fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
+    let path = case.resolve(name, complaint)?;
+    let says = |class| complaint.says(class);
+    let is_path = name.contains(['/', '~']) || name == "..";
+    match case.place(&path) {
+        Place::Protected(protected) => {
+            let is_refused = says(Class::ReadOnly) || says(Class::Busy) || (says(Class::NotPermitted) && path.starts_with(&protected));
+            is_refused.then(|| protected_path(case, name, &path, &protected))
+        }
+        Place::Scope | Place::Writable | Place::System if says(Class::NotFound) || (is_path && !complaint.is_clear()) => {
+            match case.lookup.inside(&path) {
+                Presence::LeadsTo(target) => outside(case, complaint, &target.display().to_string(), &target),
+                _ => searched(case, complaint, name),
+            }
+        }
+        Place::Scope | Place::Writable if says(Class::ReadOnly) => {
+            let may_be = case.view.read_only || !case.view.restrictions_known;
+            may_be.then(|| no_writes(case, &path))
+        }
+        Place::Scope | Place::Writable if says(Class::Denied) => no_capabilities(case, complaint, name),
+        Place::Readable(grant) if says(Class::ReadOnly) => Some(read_only_grant(case, name, &path, &grant)),
+        Place::System | Place::Kernel if says(Class::ReadOnly) && case.view.is_root => system_path(case, name, &path),
+        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(case, Named { name: name.to_owned(), path: path.clone() }, false)),
+        Place::Home(_) | Place::Outside if is_path && is_refusal(complaint) => outside(case, complaint, name, &path),
+        _ => None,
+    }
+}
+
+/// Whether the words of a complaint are those with which a path outside is refused.
+fn is_refusal(complaint: &Complaint) -> bool {
+    let other = [Class::NoSpace, Class::TooLarge, Class::TooManyFiles, Class::NoMemory];
+    !other.iter().any(|class| complaint.says(*class))
+}
+
+/// A path that commands cannot see.
+fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> Option<Denial> {
+    let lines: &str = &complaint.line;
+    if path.components().any(|part| part.as_os_str() == "_logs" || part.as_os_str() == "_cacache") {
+        return None;
+    }
+    let (named, mention) = case.named(said, path);
+    let is_home = matches!(case.place(path), Place::Home(_));
+    if sockets::is_socket(&named.path) {
+        return Some(sockets::denied(&named));
+    }
+    if credentials::is_credential(&named.path, case.view.user_home) {
+        return Some(credentials::missing(&named));
+    }
+    let by_command = mention.is_some_and(|it| it.writes && !it.runs);
+    let writes = complaint.says(Class::ReadOnly) || message_writes(lines) || by_command;
+    let is_ordinary = !case.view.is_root && !case.view.user_home.is_some_and(|home| named.path.starts_with(home));
+    if writes && !is_home {
+        let whole = mention.is_some_and(|it| it.whole);
+        return (!is_ordinary || !is_written_by_root_only(&named.path)).then(|| write_outside(case, named, whole));
+    }
+    if is_ordinary && is_for_root_only(&named.path) {
+        return None;
+    }
+    if programs::is_program(case, path, mention) {
+        return Some(programs::hidden_path(&named));
+    }
+    Some(if is_home { home_private(&named) } else { read_outside(case, &named) })
+}
+
+/// A name that is looked for in a directory outside: a header, a module.
+fn searched(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
+    if !complaint.says(Class::NotFound) || name.starts_with(['/', '~', '.', '-']) || name.contains([' ', ':']) {
+        return None;
+    }
+    let mut directories = case.script.mentions.iter().filter(|it| it.searched && case.is_hidden(&it.path));
+    let directory = directories.next()?;
+    let is_module = complaint.line.contains("No module named");
+    let file = if is_module { format!("{}.py", name.replace('.', "/")) } else { name.to_owned() };
+    let named = case.called(&format!("{}/{file}", directory.text.trim_end_matches('/')), &directory.path.join(&file));
+    Some(read_outside(case, &named))
+}
+
+pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
+    let Named { name, path } = named;
+    let scope = case.view.scope.display();
+    Denial {
+        kind: DenialKind::ReadOutside,
+        subject: name.clone(),
+        owner_can: format!("--sandbox-read {}", path.display()),
+        text: format!(
+            "{name} is outside of what commands may use (they work below {scope}), and the sandbox hides what is outside, there or not: trying \
+             again will not help. The owner can let commands read it with `--sandbox-read {}`.",
+            shown(path)
+        ),
+    }
+}
+
+pub(super) fn home_private(named: &Named) -> Denial {
+    let Named { name, path } = named;
+    Denial {
+        kind: DenialKind::HomePrivate,
+        subject: name.clone(),
+        owner_can: format!("--sandbox-read {}, and use that absolute path", path.display()),
+        text: format!(
+            "{name} was looked for in the private home directory that commands have instead of the user's, whose files they do not see: trying \
+             again will not help. The owner can let commands read the user's with `--sandbox-read {0}`; then use the absolute path {0}.",
+            shown(path)
+        ),
+    }
+}
+
+pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denial {
+    let Named { name, path } = named;
+    let parent = path.parent().filter(|_| !whole).unwrap_or(&path);
+    let scope = case.view.scope.display();
+    Denial {
+        kind: DenialKind::WriteOutside,
+        subject: name.clone(),
+        owner_can: format!("--sandbox-write {}", parent.display()),
+        text: format!(
+            "{name} is outside of what commands may write, which is {scope} and temporary files: trying again will not help. Write below {scope} \
+             instead; the owner can let commands write there with `--sandbox-write {}`.",
+            shown(parent)
+        ),
+    }
+}
+
+fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected: &Path) -> Denial {
+    let relative = protected.strip_prefix(case.view.scope).unwrap_or(protected);
+    let (named, _) = (case.called(name, path), ());
+    Denial {
+        kind: DenialKind::ProtectedPath,
+        subject: named.name.clone(),
+        owner_can: format!("--unprotect {}", relative.display()),
+        text: format!(
+            "{} is protected, because programs outside the sandbox run or trust what is in {}: commands can read it and not change, move or remove \
+             it, and trying again will not help. The owner can allow it with `--unprotect {}`.",
+            named.name,
+            relative.display(),
+            shown(relative)
+        ),
+    }
+}
+
+fn no_writes(case: &Case<'_>, path: &Path) -> Denial {
+    let probably = if case.view.read_only { "" } else { "probably " };
+    Denial {
+        kind: DenialKind::ReadOnlyPath,
+        subject: path.display().to_string(),
+        owner_can: "writes: true in the tool file".to_owned(),
+        text: format!(
+            "{} could not be written: this tool {probably}may write nothing but temporary files (`writes: false` in its tool file), and trying again will \
+             not help. The owner can set `writes: true` there.",
+            path.display()
+        ),
+    }
+}
+
+fn read_only_grant(case: &Case<'_>, name: &str, path: &Path, grant: &Path) -> Denial {
+    let is_toolchain = [".rustup", ".cargo", ".pyenv", ".nvm", ".volta", ".sdkman"].iter().find(|it| grant.components().any(|part| part.as_os_str() == **it));
+    let manager = is_toolchain.map(|it| it.trim_start_matches('.')).filter(|it| case.script.runs(it));
+    if let Some(manager) = manager {
+        return toolchain(manager, grant);
+    }
+    let parent = if path == grant { path } else { path.parent().unwrap_or(path) };
+    let name = if is_toolchain.is_some() { path.display().to_string() } else { name.to_owned() };
+    Denial {
+        kind: DenialKind::ReadOnlyPath,
+        subject: name.clone(),
+        owner_can: format!("--sandbox-write {}", parent.display()),
+        text: format!(
+            "{name} can only be read: {} was granted for reading, so trying again will not help. The owner can let commands write there with \
+             `--sandbox-write {}`.",
+            grant.display(),
+            shown(parent)
+        ),
+    }
+}
+
+/// A toolchain of the user, which commands use and do not change.
+pub(super) fn toolchain(manager: &str, grant: &Path) -> Denial {
+    Denial {
+        kind: DenialKind::ReadOnlyPath,
+        subject: grant.display().to_string(),
+        owner_can: format!("run {manager} outside"),
+        text: format!(
+            "{manager} keeps its toolchains in {}, which commands can use and not change: trying again will not help. The owner can run {manager} \
+             outside the sandbox; what it installs is there for commands then.",
+            grant.display()
+        ),
+    }
+}
+
+fn system_path(case: &Case<'_>, name: &str, path: &Path) -> Option<Denial> {
+    if path.starts_with("/dev") {
+        return None;
+    }
+    let parent: PathBuf = path.parent().unwrap_or(path).to_owned();
+    let is_kernel = matches!(case.place(path), Place::Kernel);
+    let owner_can = if is_kernel { "none: run it outside".to_owned() } else { format!("--sandbox-write {}", parent.display()) };
+    let remedy = if is_kernel {
+        "The owner can run the command outside the sandbox.".to_owned()
+    } else {
+        format!("The owner can let commands write there with `--sandbox-write {}`.", shown(&parent))
+    };
+    Some(Denial {
+        kind: DenialKind::ReadOnlyPath,
+        subject: name.to_owned(),
+        owner_can,
+        text: format!("{name} belongs to the system, which commands can read and not change, also those of root: trying again will not help. {remedy}"),
+    })
+}
+
+/// Root reads files whatever their mode; root in a sandbox does not.
+fn no_capabilities(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
+    let is_run = case.failure.exit_code == Some(126) || complaint.line.contains("exec") || case.script.mentions.iter().any(|it| it.runs && it.text == name);
+    let is_name = case.script.text.contains(name.trim_end_matches('/')) || name.contains('/');
+    (case.view.is_root && !is_run && is_name).then(|| Denial {
+        kind: DenialKind::Other,
+        subject: name.trim_end_matches('/').to_owned(),
+        owner_can: "chmod in the project: commands of root have no capabilities".to_owned(),
+        text: format!(
+            "{name} is closed by its mode, and commands of root have no right to pass over modes in the sandbox: trying again will not help. \
+             `chmod` it, as the owner of the file may."
+        ),
+    })
+}

@@ -1,0 +1,132 @@
+//! Other machines, and this one, that cannot be reached because commands have no network.
+//!
+//! The words are the same with a network; the view decides. Must not explain them where there is one.
+
+use super::case::Case;
+use super::complaints::Complaint;
+use super::denied::{Denial, DenialKind};
+use super::hosts::{Host, hosts_in, looks_like_host};
+use super::phrases::Class;
+use super::view::Network;
+
+/// Words of code and of messages that are about sockets of the internet.
+const ABOUT_SOCKETS: [&str; 18] = [
+    "socket", "connect", "listen", "bind", "getaddrinfo", "tcp", "udp", "http", "urlopen", "ping", "inet", "port", "resolve", "fetch", "ssh", "failed: operation", "server", "dial",
+];
+/// Sockets that are refused with a network too.
+pub(super) const OTHER_SOCKETS: [&str; 11] =
+    ["SOCK_RAW", "AF_PACKET", "AF_VSOCK", "AF_NETLINK", "AF_ALG", "AF_BLUETOOTH", "AF_CAN", "AF_KEY", "AF_TIPC", "AF_XDP", "SOCK_SEQPACKET"];
+
+/// Where programs go that are not told where.
+const USUAL: [(&str, &str); 13] = [
+    ("pip", "pypi.org"), ("pip3", "pypi.org"), ("uv", "pypi.org"), ("poetry", "pypi.org"), ("npm", "registry.npmjs.org"), ("npx", "registry.npmjs.org"), ("yarn", "registry.yarnpkg.com"),
+    ("pnpm", "registry.npmjs.org"), ("cargo", "index.crates.io"), ("rustup", "static.rust-lang.org"), ("gem", "rubygems.org"), ("bundle", "rubygems.org"), ("go", "proxy.golang.org"),
+];
+
+pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
+    let is_refused = complaint.says(Class::NotPermitted);
+    if !is_refused && !complaint.says(Class::Unreachable) {
+        return None;
+    }
+    let is_other = OTHER_SOCKETS.iter().any(|kind| case.script.text.contains(kind));
+    let is_local = ["AF_UNIX", "unix:", "--unix-socket", "UNIXSocket"].iter().any(|it| case.script.text.contains(it) || complaint.line.contains(it));
+    if is_other || is_local {
+        return None;
+    }
+    if case.view.network == Network::On {
+        // Sockets of the internet are refused only where there is no network.
+        let may_be = !case.view.restrictions_known && is_refused && is_about_sockets(case, complaint) && !case.script.runs("ping");
+        if !may_be {
+            return None;
+        }
+    } else if is_refused && !is_about_sockets(case, complaint) {
+        return None;
+    }
+    let offline = ["--no-index", "--offline", "npm_config_offline"];
+    if offline.iter().any(|option| case.script.text.contains(option)) {
+        return None;
+    }
+    let host = host(case, complaint)?;
+    Some(no_network(case, &host))
+}
+
+fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
+    let line = complaint.line.to_lowercase();
+    let near = case.output.lines[..complaint.at].iter().rev().take(4);
+    let is_in = |text: &str| ABOUT_SOCKETS.iter().any(|word| text.contains(word));
+    is_in(&line) || near.map(|it| it.to_lowercase()).any(|it| is_in(&it)) || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
+}
+
+/// The machine that was to be reached: as the complaint calls it, as the command does, or where the program goes by itself.
+fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
+    let of_command = hosts(case);
+    let said = hosts_in(&complaint.line).into_iter().next();
+    if let Some(said) = said {
+        // The command knows the port.
+        let same = of_command.into_iter().find(|host| host.name == said.name);
+        let is_any = said.name == "0.0.0.0" || said.name == "::";
+        return Some(same.unwrap_or(if is_any { Host { port: None, ..said } } else { said }));
+    }
+    if let Some(host) = of_command.into_iter().next() {
+        return Some(host);
+    }
+    let near = case.output.lines.iter().find_map(|line| hosts_in(line).into_iter().next());
+    let usual = || {
+        let mut programs = USUAL.iter();
+        let found = programs.find(|(program, _)| case.script.runs(program));
+        found.map(|(_, host)| Host { name: (*host).to_owned(), port: None })
+    };
+    near.or_else(usual).or_else(|| Some(Host { name: "0.0.0.0".to_owned(), port: None }).filter(|_| listens(case, complaint)))
+}
+
+fn listens(case: &Case<'_>, complaint: &Complaint) -> bool {
+    let words = ["listen", "bind", "server"];
+    words.iter().any(|word| case.script.text.to_lowercase().contains(word) || complaint.line.to_lowercase().contains(word))
+}
+
+/// The machines that the command names.
+pub(super) fn hosts(case: &Case<'_>) -> Vec<Host> {
+    let mut hosts = hosts_in(&case.script.text);
+    for command in &case.script.commands {
+        for word in command.arguments() {
+            let name = word.rsplit('@').next().unwrap_or(word);
+            let (name, port) = name.split_once(':').unwrap_or((name, ""));
+            let host = Host { name: name.to_owned(), port: port.parse().ok() };
+            if looks_like_host(name) && !hosts.iter().any(|it| it.name == host.name) {
+                hosts.push(host);
+            }
+        }
+    }
+    for literal in super::candidates::quoted(&case.script.text) {
+        if looks_like_host(literal) && !hosts.iter().any(|it| it.name == literal) {
+            hosts.push(Host { name: literal.to_owned(), port: None });
+        }
+    }
+    hosts
+}
+
+fn no_network(case: &Case<'_>, host: &Host) -> Denial {
+    let (kind, subject) = if host.is_local() { (DenialKind::Loopback, host.with_port()) } else { (DenialKind::NetworkOff, host.name.clone()) };
+    let by_owner = case.view.network == Network::OffByOwner;
+    let owner_can = if by_owner { "--network on" } else { "network: true in the tool file" };
+    let who = match case.view.network {
+        Network::OffByOwner => "the owner started the server without it",
+        Network::OffByToolFile => "its tool file says so",
+        Network::On => "probably because its tool file says `network: false`",
+    };
+    let what = if host.is_local() {
+        "not even addresses of this machine can be listened on or reached"
+    } else {
+        "no other machine can be reached, whether or not it answers"
+    };
+    Denial {
+        kind,
+        text: format!(
+            "{subject} was refused because this command has no network ({who}): {what}, and trying again will not help. The owner can change that with \
+             `{owner_can}`{}.",
+            if host.is_local() { "; a unix socket in the project works without" } else { "" }
+        ),
+        subject,
+        owner_can: owner_can.to_owned(),
+    }
+}

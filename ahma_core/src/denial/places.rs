@@ -1,0 +1,144 @@
+//! Where a path lies: in the scope, in the private home, in what is granted, in the system, or outside.
+//!
+//! Compares names only. Must not look at the disk.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::view::View;
+
+/// Where a path lies, for a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the scope.
+    Scope,
+    /// In the scope or in a grant, below a protected path, or above one: that one.
+    Protected(PathBuf),
+    /// In the private home: where the same name is in the user's.
+    Home(PathBuf),
+    /// Among temporary files, which are the command's own.
+    Temporary,
+    /// In a path that was granted for writing.
+    Writable,
+    /// In a path that was granted for reading: that one.
+    Readable(PathBuf),
+    /// In what every command can read of the system.
+    System,
+    /// `/proc` and `/dev`.
+    Kernel,
+    /// A directory on the way to something visible: there, and not writable.
+    Way,
+    /// Nowhere that a command can see.
+    Outside,
+}
+
+/// A path without `.` and `..`, by its name alone.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                result.pop();
+            }
+            part => result.push(part),
+        }
+    }
+    result
+}
+
+/// What a name in a command or in its output means, as an absolute path.
+pub(super) fn resolve(name: &str, directory: &Path, view: &View<'_>) -> Option<PathBuf> {
+    let name = name.trim();
+    if name.is_empty() || name.len() > 4096 || name.contains(['\n', '\0']) {
+        return None;
+    }
+    let schemes = ["file://localhost", "file://", "unix://", "unix:", "sqlite:///"];
+    let plain = schemes.iter().find_map(|scheme| name.strip_prefix(scheme));
+    let name = plain.unwrap_or(name);
+    if name.contains("://") {
+        return None;
+    }
+    let of_home = ["~", "$HOME", "${HOME}"];
+    let below_home = of_home.iter().find_map(|home| name.strip_prefix(home));
+    let path = match below_home {
+        Some("") => view.private_home.to_owned(),
+        Some(rest) if rest.starts_with('/') => view.private_home.join(rest.trim_start_matches('/')),
+        _ => directory.join(name),
+    };
+    path.is_absolute().then(|| normal(&path))
+}
+
+/// Where a path lies.
+pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
+    if let Some(protected) = protected(path, view) {
+        return Place::Protected(protected);
+    }
+    if path.starts_with(view.scope) {
+        return Place::Scope;
+    }
+    if let Ok(below) = path.strip_prefix(view.private_home) {
+        let real = view.user_home.map(|home| normal(&home.join(below)));
+        return real.map_or(Place::Temporary, Place::Home);
+    }
+    if view.grants_write.iter().any(|it| path.starts_with(it)) {
+        return Place::Writable;
+    }
+    if let Some(grant) = view.grants_read.iter().find(|it| path.starts_with(it)) {
+        return Place::Readable(grant.clone());
+    }
+    let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new);
+    // A directory above the scope may be called /tmp; commands see a /tmp of their own there.
+    if path.starts_with(view.private_tmp) || temporary.iter().any(|it| path.starts_with(it)) {
+        return Place::Temporary;
+    }
+    if path.starts_with("/proc") || path.starts_with("/dev") {
+        return Place::Kernel;
+    }
+    if view.readable.iter().any(|it| path.starts_with(it)) {
+        return Place::System;
+    }
+    let visible = [view.scope].into_iter().chain(view.readable.iter().map(PathBuf::as_path));
+    let granted = view.grants_read.iter().chain(view.grants_write).map(PathBuf::as_path);
+    if visible.chain(granted).any(|it| it.starts_with(path)) {
+        return Place::Way;
+    }
+    Place::Outside
+}
+
+/// The protected path that a path is in, is, or holds.
+fn protected(path: &Path, view: &View<'_>) -> Option<PathBuf> {
+    let is_root_of = |path: &Path| {
+        path == view.scope || view.grants_write.iter().any(|it| it == path) || view.scope.starts_with(path)
+    };
+    let mut all = view.protected.iter();
+    let found = all.find(|it| path.starts_with(it) || (it.starts_with(path) && !is_root_of(path)));
+    found.cloned()
+}
+
+/// Whether only root may read a path on an ordinary machine.
+pub(super) fn is_for_root_only(path: &Path) -> bool {
+    let paths = [
+        "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+        "/etc/ssl/private", "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key",
+        "/etc/ssh/ssh_host_ed25519_key", "/etc/security/opasswd", "/root", "/lost+found", "/var/lib/private",
+        "/var/spool/cron/crontabs", "/var/log/btmp", "/var/log/audit", "/var/lib/docker", "/var/lib/mysql",
+        "/sys/kernel/debug", "/boot/efi",
+    ];
+    paths.iter().any(|it| path.starts_with(it))
+}
+
+/// Whether only root may write a path on an ordinary machine.
+pub(super) fn is_written_by_root_only(path: &Path) -> bool {
+    let directories = [
+        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/var", "/boot", "/root", "/sys",
+        "/proc", "/dev", "/run", "/nix",
+    ];
+    let is_top = path.parent().is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"));
+    is_top || directories.iter().any(|it| path.starts_with(it))
+}
+
+/// Shell quotes, where they are needed.
+pub(super) fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    shell_words::quote(&text).into_owned()
+}

@@ -3,7 +3,7 @@
 //! Knows how programs write names: in quotes, before the message, behind it, in brackets, with spaces. Must not know which
 //! of them are refused.
 
-use super::phrases::Found;
+use super::phrases::{Class, Found};
 use super::script::looks_like_path;
 
 /// How many names of a line are looked at.
@@ -12,27 +12,39 @@ const MAX_NAMES: usize = 24;
 pub(super) const MAX_LINE: usize = 4096;
 
 /// Opening quotes with the closing ones.
-const QUOTES: [(char, char); 7] =
-    [('\'', '\''), ('"', '"'), ('`', '`'), ('`', '\''), ('‘', '’'), ('“', '”'), ('«', '»')];
+const QUOTES: [(char, char); 9] =
+    [('»', '«'), ('„', '“'), ('\'', '\''), ('"', '"'), ('`', '`'), ('`', '\''), ('‘', '’'), ('“', '”'), ('«', '»')];
 
 /// The names in a line, those first that are most likely meant. `known` tells whether a name stands in the command.
 pub(super) fn names(line: &str, found: &[Found], known: impl Fn(&str) -> bool) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
         let name = name.trim().trim_matches(['\u{a0}', '\u{202f}']).trim_end_matches(['\\', ',']);
-        if !name.is_empty() && names.len() < MAX_NAMES && !names.iter().any(|it| it == name) {
+        if !name.is_empty() && names.len() < MAX_NAMES && !is_place_in_code(name) && !names.iter().any(|it| it == name) {
             names.push(name.to_owned());
         }
     };
+    // Where a program looked is not what it missed.
+    let lists = ["@INC contains", "searched in", "search path:", "searched:"];
+    let end = lists.iter().filter_map(|it| line.find(it)).min().unwrap_or(line.len());
+    let line = &line[..end];
+    let found: Vec<Found> = found.iter().copied().filter(|it| it.end <= end).collect();
+    // What could not be made or moved is the second of two.
+    if let Some((_, target)) = line.split_once(" -> ") {
+        quoted(target).into_iter().take(1).for_each(&mut add);
+    }
     for name in quoted(line) {
         add(name);
     }
     for at in path_starts(line) {
-        for name in extents(line, at, found, &known) {
+        for name in extents(line, at, &found, &known) {
             add(name);
         }
     }
-    for found in found {
+    // Who says only that something is wrong says little about what.
+    let is_clear = |found: &&Found| found.class != Class::Trouble;
+    let clear: Vec<&Found> = found.iter().filter(is_clear).collect();
+    for found in if clear.is_empty() { found.iter().collect() } else { clear } {
         for name in beside(line, *found) {
             add(name);
         }
@@ -77,7 +89,7 @@ fn path_starts(line: &str) -> Vec<usize> {
     let mut before = ' ';
     for (at, letter) in line.char_indices() {
         let is_border = before.is_whitespace() || "'\"`(=[<«‘“,@".contains(before);
-        if is_border && looks_like_path(&line[at..]) {
+        if is_border && looks_like_path(&line[at..]) && !line[at..].starts_with("//") {
             starts.push(at);
         }
         before = letter;
@@ -98,9 +110,18 @@ fn extents<'l>(line: &'l str, start: usize, found: &[Found], known: impl Fn(&str
     let long = rest[..end].trim_end().trim_end_matches([':', '.', ',', ')', '\'']);
     let word_end = rest.find(|letter: char| letter.is_whitespace() || "\"'`),;<>«»‘’“”".contains(letter));
     let short = rest[..word_end.unwrap_or(rest.len())].trim_end_matches([':', '.', ',', '?', ']', '}']);
+    if is_place_in_code(short) {
+        return Vec::new();
+    }
     // In the way of "program: name: message" the name is all that stands there.
     let is_name = message.is_some() && rest[end..limit].trim_end_matches(' ') == ":" && looks_like_file(long);
     if long.contains(' ') && (known(long) || is_name) { vec![long, short] } else { vec![short, long] }
+}
+
+/// Whether a name is that of a line in a program's own code: `../crypto/bss_file.c:67:calling`.
+fn is_place_in_code(name: &str) -> bool {
+    let mut parts = name.split(':').skip(1);
+    parts.next().is_some_and(|part| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit()))
 }
 
 /// Whether what has spaces in it ends like the name of a file.
@@ -115,11 +136,12 @@ fn beside(line: &str, found: Found) -> Vec<&str> {
     let segment = before.rsplit(": ").next().unwrap_or(before).trim();
     let last = segment.rsplit([' ', '(', '/', '\'']).next().filter(|_| segment.contains(' ')).unwrap_or(segment);
     let last = if segment.contains('/') { segment.rsplit(' ').next().unwrap_or(segment) } else { last };
-    let after = line[found.end..].trim_start_matches(|letter: char| letter.is_whitespace() || ":-@,.)'\"`".contains(letter));
+    let after = line[found.end..].trim_start_matches(|letter: char| letter.is_whitespace() || ":-@,)'\"`".contains(letter));
     let behind = after.rsplit(" - ").next().unwrap_or(after);
     let behind = behind.split(" (").next().unwrap_or(behind);
     let next = after.split_whitespace().next().unwrap_or("");
-    [segment, last, behind, next].into_iter().map(|it| it.trim_matches(['\'', '"', '`', '‘', '’', ' '])).collect()
+    let all = [segment, last, behind, next].into_iter().map(|it| it.trim_matches(['\'', '"', '`', '‘', '’', ' ']));
+    all.filter(|it| !it.starts_with(['(', '['])).collect()
 }
 
 #[cfg(test)]

@@ -45,8 +45,12 @@ impl<'a> Case<'a> {
 
     /// What a name in a complaint means.
     pub(super) fn resolve(&self, name: &str, complaint: &Complaint) -> Option<PathBuf> {
-        let same = self.script.mentions.iter().find(|mention| mention.text == name);
-        if let Some(mention) = same {
+        let mentions = &self.script.mentions;
+        let same = mentions.iter().find(|mention| mention.text == name);
+        // The beginning of a line may be cut off, and with it that of a name.
+        let is_cut = |mention: &&Mention| name.contains('/') && complaint.line.starts_with(name) && mention.text.ends_with(name);
+        let cut = || mentions.iter().find(|mention| is_cut(mention) && self.is_hidden(&mention.path));
+        if let Some(mention) = same.or_else(cut) {
             return Some(mention.path.clone());
         }
         resolve(name, self.directory_of(complaint), self.view)
@@ -63,10 +67,14 @@ impl<'a> Case<'a> {
 
     /// How the command itself calls a path that a program complains about, which may have added to it or taken from it.
     pub(super) fn named(&self, said: &str, path: &Path) -> (Named, Option<&Mention>) {
-        let mut mentions: Vec<&Mention> = self.script.mentions.iter().filter(|it| !it.searched && related(&it.path, path)).collect();
+        let is_meant = |it: &&Mention| !it.searched && (related(&it.path, path) || (it.writes && begins_like(&it.path, path)));
+        let mut mentions: Vec<&Mention> = self.script.mentions.iter().filter(is_meant).collect();
         mentions.retain(|it| self.is_hidden(&it.path));
         let best = mentions.into_iter().max_by_key(|it| (it.path == path, it.path.as_os_str().len(), it.writes));
         let (text, path) = best.map_or((said, path), |it| (it.text.as_str(), it.path.as_path()));
+        // The letters of a pattern for temporary names are none of the name.
+        let is_pattern = text.ends_with("XXX");
+        let text = if is_pattern { text.trim_end_matches('X').trim_end_matches('.') } else { text };
         (self.called(text, path), best)
     }
 
@@ -85,14 +93,12 @@ impl<'a> Case<'a> {
     pub(super) fn is_hidden(&self, path: &Path) -> bool {
         matches!(self.place(path), Place::Outside | Place::Home(_))
     }
+}
 
-    /// The path as the owner has it.
-    pub(super) fn real(&self, path: &Path) -> PathBuf {
-        match self.place(path) {
-            Place::Home(real) => real,
-            _ => path.to_owned(),
-        }
-    }
+/// Whether a program added to the name that it was given.
+fn begins_like(mentioned: &Path, said: &Path) -> bool {
+    let text = |path: &Path| path.display().to_string();
+    mentioned.parent() == said.parent() && text(said).starts_with(&text(mentioned))
 }
 
 /// Whether what the command named is what the program complains about: the same, something above it, the same with an

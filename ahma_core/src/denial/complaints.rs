@@ -49,8 +49,6 @@ impl Complaint {
 pub(super) struct Output {
     pub(super) lines: Vec<String>,
     pub(super) complaints: Vec<Complaint>,
-    /// Whether some lines complain and were only printed.
-    pub(super) has_data: bool,
 }
 
 impl Output {
@@ -59,7 +57,6 @@ impl Output {
         let lines = ends(output);
         let data = Data::new(script, &lines);
         let mut complaints = Vec::new();
-        let mut has_data = false;
         for (at, line) in lines.iter().enumerate() {
             // Lower case may be longer than the letters it comes from; then places do not agree.
             let lower = line.to_lowercase();
@@ -69,7 +66,6 @@ impl Output {
                 continue;
             }
             if data.is_data(at, &lower, &found) {
-                has_data = true;
                 continue;
             }
             complaints.push(Complaint { at, line: line.clone(), found, names: Vec::new(), names_are_near: false });
@@ -78,6 +74,10 @@ impl Output {
         for complaint in &mut complaints {
             complaint.names = names(&complaint.line, &complaint.found, known);
             let is_path = |name: &String| name.contains(['/', '~']);
+            if complaint.line.trim_end().ends_with(':') && !complaint.names.iter().any(is_path) {
+                let next = lines.get(complaint.at + 1).map_or("", |line| line.trim());
+                complaint.names.extend(Some(next.to_owned()).filter(is_path));
+            }
             let is_alone = complaint.line.trim_start().starts_with(|it: char| it.is_uppercase()) || complaint.line.starts_with(' ');
             if !complaint.names.iter().any(is_path) && complaint.is_clear() && (is_alone || complaint.names.is_empty() || has_json(&complaint.line)) {
                 let near = names_around(&lines, complaint.at, known);
@@ -87,7 +87,7 @@ impl Output {
                 }
             }
         }
-        Self { lines, complaints, has_data }
+        Self { lines, complaints }
     }
 
     /// Whether any line holds a text.

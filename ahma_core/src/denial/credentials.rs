@@ -10,14 +10,15 @@ use super::phrases::Class;
 use super::places::shown;
 
 /// Names below the home directory; with a slash at the end, all that is below.
-const FILES: [&str; 32] = [
-    ".aws/", ".ssh/", ".netrc", "_netrc", ".git-credentials", ".config/gh/", ".config/glab-cli/", ".config/hub", ".docker/config.json", ".kube/", ".npmrc", ".yarnrc.yml", ".pypirc",
+const FILES: [&str; 31] = [
+    ".aws/", ".ssh/", ".netrc", "_netrc", ".git-credentials", ".config/gh/", ".config/glab-cli/", ".config/hub", ".docker/config.json", ".npmrc", ".yarnrc.yml", ".pypirc",
     ".cargo/credentials", ".cargo/credentials.toml", ".gnupg/", ".config/gcloud/", ".azure/", ".vault-token", ".pgpass", ".my.cnf", ".terraform.d/", ".m2/settings.xml", ".m2/settings-security.xml",
     ".gem/credentials", ".config/rclone/", ".boto", ".s3cfg", ".config/op/", ".password-store/", ".config/git/credentials", ".databrickscfg",
 ];
 
 /// Messages of programs that miss a credential without naming the file it would be in.
-const KEPT: [(&str, &str); 13] = [
+const KEPT: [(&str, &str); 14] = [
+    ("config profile (default)", ".aws/credentials"),
     ("unable to locate credentials", ".aws/credentials"),
     ("nocredentialserror", ".aws/credentials"),
     ("could not load credentials", ".aws/credentials"),
@@ -68,6 +69,12 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         return None;
     }
     let line = complaint.line.to_lowercase();
+    // A program that is told to look there did not find who the user is.
+    let is_netrc = line.contains("error: 401") && case.script.text.contains("netrc");
+    if is_netrc {
+        let path = case.view.user_home?.join(".netrc");
+        return Some(missing(&Named { name: "~/.netrc".to_owned(), path }));
+    }
     let kept = KEPT.iter().find(|(message, _)| line.contains(message));
     if let Some((_, file)) = kept {
         let path = case.view.user_home?.join(file);

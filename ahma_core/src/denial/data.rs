@@ -52,19 +52,25 @@ impl<'a> Data<'a> {
     /// Whether the words of the complaint are words of the command.
     fn is_printed(&self, lower: &str, found: &[Found]) -> bool {
         let telling = found.iter().filter(|found| !matches!(found.class, Class::Trouble | Class::NoCommand));
-        let mut phrases = telling.filter_map(|found| lower.get(found.start..found.end)).filter(|phrase| phrase.len() > 6);
-        if phrases.any(|phrase| self.printed.contains(phrase)) {
+        let mut phrases = telling.filter_map(|found| lower.get(found.start..found.end)).filter(|phrase| phrase.len() > 4).peekable();
+        // What the kernel adds to the words of the command is not printed.
+        if phrases.peek().is_some() && phrases.all(|phrase| self.printed.contains(phrase)) {
             return true;
         }
         let line = lower.trim();
-        let behind_speaker = line.split_once(": ").map_or(line, |(_, rest)| rest.trim());
-        line.len() > 12 && (self.printed.contains(line) || (behind_speaker.len() > 20 && self.printed.contains(behind_speaker)))
+        // Who speaks may have been put before it; what is left must still complain.
+        let behind_speaker = lower.split_once(": ").map_or("", |(_, rest)| rest);
+        let complains = found.iter().any(|found| found.start >= lower.len() - behind_speaker.len());
+        let behind_speaker = behind_speaker.trim();
+        line.len() > 12 && (self.printed.contains(line) || (complains && behind_speaker.len() > 20 && self.printed.contains(behind_speaker)))
     }
 
     /// Whether it says that two things are not the same.
     fn is_compared(&self, lower: &str) -> bool {
         let compares = [" == ", " != ", " in '", " in \"", "expected:", "received:", "expected '", "assert_eq", " to equal ", "tobe(", "assert '", "assert \""];
-        compares.iter().any(|it| lower.contains(it)) && !lower.contains("cannot stat")
+        let sides = ["left:", "right:", "expected", "actual:", "received", "got:", "want:", "assert ", "assert_", "assertion `"];
+        let is_side = sides.iter().any(|it| lower.trim_start().starts_with(it));
+        is_side || compares.iter().any(|it| lower.contains(it))
     }
 
     /// Whether the program raised it itself.
@@ -80,6 +86,10 @@ impl<'a> Data<'a> {
         }
         if self.is_raised_in_the_frame_above(at) {
             return true;
+        }
+        // An error that is made of what the kernel answered is the kernel's.
+        if self.script.text.contains("strerror") || self.script.text.contains("get_errno") {
+            return false;
         }
         // Every place where the command names the path is one that raises.
         let names = super::candidates::quoted(line).into_iter().chain(line.rsplit(" - ").next().map(|it| it.split(" (").next().unwrap_or(it)));
@@ -110,6 +120,12 @@ impl<'a> Data<'a> {
             return false;
         }
         let line = self.line(at).trim_start();
+        // What the command names itself is what it is about; the beginning of the line may be cut off.
+        let first = line.split(": ").next().unwrap_or(line);
+        let is_named = |name: &str| name.len() > 3 && (line.contains(name) || (at == 0 && first.contains('/') && name.ends_with(first)));
+        if self.script.mentions.iter().any(|mention| is_named(&mention.text)) {
+            return false;
+        }
         let speaker = line.split(':').next().unwrap_or("");
         let speaker = speaker.rsplit('/').next().unwrap_or(speaker);
         let shells = ["bash", "sh", "dash", "fatal", "error"];
@@ -126,6 +142,12 @@ fn is_hunk(line: &str) -> bool {
 /// Whether the text before a name raises an error with it.
 fn is_raise(before: &str) -> bool {
     let statement = before.rsplit([';', '\n']).next().unwrap_or(before);
-    let raises = ["raise ", "throw ", "Errno::", "croak", "new Error("];
-    raises.iter().any(|it| statement.contains(it))
+    let raises = ["raise ", "throw ", "croak", "new Error("];
+    let mut raised = raises.iter().filter_map(|it| statement.rfind(it));
+    raised.any(|at| {
+        let after = &statement[at..];
+        // What follows the code of which this is the end is not raised.
+        let opened = after.matches('(').count() > after.matches(')').count();
+        opened || (!after.contains('(') && after.contains(','))
+    })
 }

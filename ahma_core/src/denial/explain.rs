@@ -9,6 +9,13 @@ use super::failure::{Ended, Failure};
 use super::view::{Lookup, View};
 use super::{credentials, files, home, limits, network, programs, silent, system_calls, terminal};
 
+/// Whether a program says that only root may do what it was asked: then an ordinary user may not do it outside either.
+fn needs_root(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let words = ["are you root", "must be superuser", "only root", "must be run as root", "must be root", "requires root", "need to be root"];
+    words.iter().any(|word| line.contains(word))
+}
+
 type Judge = fn(&Case<'_>, &Complaint) -> Option<Denial>;
 
 /// Judges of complaints that say what went wrong. Where several could speak, the more special one comes first.
@@ -33,6 +40,9 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
         return terminal.or_else(|| Some(limits::deadline(&case)));
     }
     if failure.ended == Ended::Stopped {
+        return None;
+    }
+    if !view.is_root && complaints.iter().any(|complaint| needs_root(&complaint.line)) {
         return None;
     }
     let clear = complaints.iter().filter(|complaint| complaint.is_clear());

@@ -20,36 +20,57 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if ASIDE.iter().any(|aside| complaint.line.contains(aside)) {
         return None;
     }
-    let mut names = complaint.names.iter();
-    names.find_map(|name| judge_name(case, complaint, name))
+    let resolved: Vec<(&String, PathBuf)> = complaint.names.iter().filter_map(|name| Some((name, case.resolve(name, complaint)?))).collect();
+    // Of two names in a message about a link or a move, the second could not be made.
+    let is_pair = complaint.says(Class::ReadOnly) && complaint.line.contains(" -> ");
+    if let Some((name, path)) = resolved.first().filter(|_| is_pair) {
+        return judge_name(case, complaint, name, path);
+    }
+    // A path that is refused by its place is meant rather than one beside it in the same line.
+    let (refused, others): (Vec<_>, Vec<_>) = resolved
+        .into_iter()
+        .partition(|(_, path)| matches!(case.place(path), Place::Protected(_) | Place::Outside | Place::Home(_) | Place::Readable(_)));
+    refused.into_iter().chain(others).find_map(|(name, path)| judge_name(case, complaint, name, &path))
 }
 
-fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
-    let path = case.resolve(name, complaint)?;
+fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -> Option<Denial> {
     let says = |class| complaint.says(class);
     let is_path = name.contains(['/', '~']) || name == "..";
-    match case.place(&path) {
+    match case.place(path) {
         Place::Protected(protected) => {
             let is_refused = says(Class::ReadOnly) || says(Class::Busy) || (says(Class::NotPermitted) && path.starts_with(&protected));
-            is_refused.then(|| protected_path(case, name, &path, &protected))
+            is_refused.then(|| protected_path(case, name, path, &protected))
         }
         Place::Scope | Place::Writable | Place::System if says(Class::NotFound) || (is_path && !complaint.is_clear()) => {
-            match case.lookup.inside(&path) {
+            match case.lookup.inside(path) {
                 Presence::LeadsTo(target) => outside(case, complaint, &target.display().to_string(), &target),
                 _ => searched(case, complaint, name),
             }
         }
-        Place::Scope | Place::Writable if says(Class::ReadOnly) => {
+        Place::Scope | Place::Writable if says(Class::ReadOnly) && is_file_name(case, complaint, name) => {
             let may_be = case.view.read_only || !case.view.restrictions_known;
-            may_be.then(|| no_writes(case, &path))
+            may_be.then(|| no_writes(case, path))
         }
         Place::Scope | Place::Writable if says(Class::Denied) => no_capabilities(case, complaint, name),
-        Place::Readable(grant) if says(Class::ReadOnly) => Some(read_only_grant(case, name, &path, &grant)),
-        Place::System | Place::Kernel if says(Class::ReadOnly) && case.view.is_root => system_path(case, name, &path),
-        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(case, Named { name: name.to_owned(), path: path.clone() }, false)),
-        Place::Home(_) | Place::Outside if is_path && is_refusal(complaint) => outside(case, complaint, name, &path),
+        Place::Readable(grant) if says(Class::ReadOnly) => Some(read_only_grant(case, name, path, &grant)),
+        Place::Kernel if says(Class::ReadOnly) && path.starts_with("/proc") && !path.starts_with("/proc/sys") => Some(own_process(name)),
+        Place::System | Place::Kernel if says(Class::ReadOnly) && case.view.is_root && !is_speaker(complaint, name) => system_path(case, name, path),
+        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(case, Named { name: name.to_owned(), path: path.to_owned() }, false)),
+        Place::Home(_) | Place::Outside if is_path && is_refusal(complaint) => outside(case, complaint, name, path),
         _ => None,
     }
+}
+
+/// Whether a word of a line is the name of a file rather than a word of the message.
+fn is_file_name(case: &Case<'_>, complaint: &Complaint, name: &str) -> bool {
+    let words = || case.script.commands.iter().flat_map(|command| command.words.iter().chain(command.redirections.iter().map(|it| &it.target)));
+    let is_quoted = || super::candidates::quoted(&complaint.line).contains(&name);
+    !name.contains(": ") && (name.contains('/') && !name.contains(' ') || is_quoted() || words().any(|word| word == name))
+}
+
+/// Whether a name stands where a program says who speaks.
+fn is_speaker(complaint: &Complaint, name: &str) -> bool {
+    complaint.line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
 }
 
 /// Whether the words of a complaint are those with which a path outside is refused.
@@ -64,11 +85,11 @@ fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> O
     if path.components().any(|part| part.as_os_str() == "_logs" || part.as_os_str() == "_cacache") {
         return None;
     }
+    if sockets::is_socket(path) {
+        return Some(sockets::denied(&case.called(said, path)));
+    }
     let (named, mention) = case.named(said, path);
     let is_home = matches!(case.place(path), Place::Home(_));
-    if sockets::is_socket(&named.path) {
-        return Some(sockets::denied(&named));
-    }
     if credentials::is_credential(&named.path, case.view.user_home) {
         return Some(credentials::missing(&named));
     }
@@ -104,14 +125,16 @@ fn searched(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial
 pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
     let Named { name, path } = named;
     let scope = case.view.scope.display();
+    // What services keep there is not for others to read.
+    let is_spool = path.starts_with("/var/spool");
     Denial {
         kind: DenialKind::ReadOutside,
         subject: name.clone(),
-        owner_can: format!("--sandbox-read {}", path.display()),
+        owner_can: if is_spool { "none sensible: run it outside".to_owned() } else { format!("--sandbox-read {}", path.display()) },
         text: format!(
             "{name} is outside of what commands may use (they work below {scope}), and the sandbox hides what is outside, there or not: trying \
-             again will not help. The owner can let commands read it with `--sandbox-read {}`.",
-            shown(path)
+             again will not help. The owner can {}.",
+            if is_spool { "run the command outside the sandbox".to_owned() } else { format!("let commands read it with `--sandbox-read {}`", shown(path)) }
         ),
     }
 }
@@ -232,13 +255,26 @@ fn system_path(case: &Case<'_>, name: &str, path: &Path) -> Option<Denial> {
     })
 }
 
+/// What the kernel tells of processes cannot be written, not even a command's own.
+fn own_process(name: &str) -> Denial {
+    Denial {
+        kind: DenialKind::SyscallDenied,
+        subject: name.to_owned(),
+        owner_can: "none: run it outside".to_owned(),
+        text: format!("{name} can only be read in the sandbox, by every command: trying again will not help. The owner can run the command outside."),
+    }
+}
+
 /// Root reads files whatever their mode; root in a sandbox does not.
 fn no_capabilities(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
     let is_run = case.failure.exit_code == Some(126) || complaint.line.contains("exec") || case.script.mentions.iter().any(|it| it.runs && it.text == name);
     let is_name = case.script.text.contains(name.trim_end_matches('/')) || name.contains('/');
+    // What could not be made is not closed itself.
+    let name = name.trim_end_matches('/');
+    let name = if message_writes(&complaint.line) { name.rsplit_once('/').map_or(name, |(directory, _)| directory) } else { name };
     (case.view.is_root && !is_run && is_name).then(|| Denial {
         kind: DenialKind::Other,
-        subject: name.trim_end_matches('/').to_owned(),
+        subject: name.to_owned(),
         owner_can: "chmod in the project: commands of root have no capabilities".to_owned(),
         text: format!(
             "{name} is closed by its mode, and commands of root have no right to pass over modes in the sandbox: trying again will not help. \

@@ -90,10 +90,10 @@ fn is_host_name(name: &str) -> bool {
     !name.is_empty() && name.len() < 254 && name.bytes().all(is_letter) && name.starts_with(|it: char| it.is_ascii_alphanumeric()) && !name.contains("..")
 }
 
-/// Whether a name is four numbers.
+/// Whether a name is an address.
 pub(super) fn is_address(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
-    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok())
+    matches!(name, "::1" | "::") || parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok())
 }
 
 /// Whether a word is the name of a machine and hardly anything else.

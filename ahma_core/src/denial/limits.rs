@@ -47,7 +47,7 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if complaint.says(Class::TooManyFiles) {
         return Some(open_files(case));
     }
-    if complaint.says(Class::NoProcess) && is_about_processes(complaint) && may_be(limits.processes) {
+    if complaint.says(Class::NoProcess) && is_about_processes(case, complaint) && may_be(limits.processes) {
         return Some(processes(limits.processes));
     }
     (complaint.says(Class::NoMemory) && may_be(limits.memory_mb)).then(|| memory(limits.memory_mb))
@@ -61,9 +61,11 @@ pub(super) fn by_signal(case: &Case<'_>) -> Option<Denial> {
     (is_size && !limits_itself).then(|| too_large(case, file))
 }
 
-fn is_about_processes(complaint: &Complaint) -> bool {
-    let line = complaint.line.to_lowercase();
-    ["fork", "thread", "spawn", "process", "clone", "verzweig", "popen"].iter().any(|word| line.contains(word))
+/// Whether it was a process or a thread that there was no room for: the same words are said of other things.
+fn is_about_processes(case: &Case<'_>, complaint: &Complaint) -> bool {
+    let words = ["fork", "thread", "spawn", "process", "clone", "verzweig", "popen"];
+    let mut near = case.output.lines[complaint.at.saturating_sub(6)..=complaint.at].iter();
+    near.any(|line| words.iter().any(|word| line.to_lowercase().contains(word)))
 }
 
 fn file_size(case: &Case<'_>, complaint: &Complaint) -> Denial {

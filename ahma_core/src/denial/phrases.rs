@@ -36,7 +36,7 @@ const PHRASES: &[(Class, &[&str])] = &[
         &[
             "no such file or directory", "no such file", "datei oder verzeichnis nicht gefunden", "aucun fichier ou dossier de ce type",
             "enoent", "filenotfounderror", "filenotfoundexception", "directory nonexistent", "nosuchfileexception", "kind: notfound", "[errno 2]", "(os error 2)",
-            "file not found", "directory not found", "no such device or address", "bad file descriptor",
+            "file not found", "no module named", "cannot find module", "directory not found", "no such device or address", "bad file descriptor",
         ],
     ),
     (
@@ -51,7 +51,7 @@ const PHRASES: &[(Class, &[&str])] = &[
         &[
             "operation not permitted", "eperm", "die operation ist nicht erlaubt", "vorgang nicht zulässig", "opération non permise", "[errno 1]",
             "(os error 1)", "must be superuser", "you must be root", "only root can", "critical error - immediate abort",
-            "must be run as root", "are you root",
+            "must be run as root", "are you root", "no new privileges", "effective uid is not 0", "function not implemented", "bad system call", "setuid bit",
         ],
     ),
     (
@@ -73,13 +73,13 @@ const PHRASES: &[(Class, &[&str])] = &[
         Class::TooLarge,
         &["file too large", "efbig", "file size limit exceeded", "datei zu groß", "fichier trop volumineux", "fichier trop grand", "[errno 27]", "(os error 27)"],
     ),
-    (Class::TooManyFiles, &["too many open files", "emfile", "zu viele offene dateien", "trop de fichiers ouverts"]),
+    (Class::TooManyFiles, &["too many open files", "emfile", "[errno 24]", "zu viele offene dateien", "trop de fichiers ouverts"]),
     (
         Class::NoProcess,
         &[
             "cannot fork", "can't fork", "fork failed", "fork: retry", "resource temporarily unavailable", "can't start new thread", "native thread", "eagain",
             "failed to create thread", "failed to spawn thread", "pthread_create", "kann nicht verzweigen", "newosproc",
-            "die ressource ist zur zeit nicht verfügbar", "ressource temporairement non disponible", "can't create thread",
+            "die ressource ist zur zeit nicht verfügbar", "ressource temporairement non disponible", "can't create thread", "[errno 11]", "(os error 11)", "new os thread",
         ],
     ),
     (
@@ -87,7 +87,7 @@ const PHRASES: &[(Class, &[&str])] = &[
         &[
             "memoryerror", "cannot allocate memory", "out of memory", "bad_alloc", "memory exhausted", "enomem", "outofmemoryerror", "memory allocation of",
             "nicht genügend hauptspeicher", "nicht genug speicher", "impossible d'allouer de la mémoire", "failed to allocate memory", "could not reserve enough space",
-            "allowed memory size", "memory limit exceeded", "failed to allocate", "unable to allocate",
+            "allowed memory size", "memory limit exceeded", "failed to allocate", "unable to allocate", "cannot allocate", "can't allocate", "failed to reserve", "allocation failed", "not enough memory", "insufficient memory", "nomemoryerror", "process oom", "javascript oom", "heap limit",
         ],
     ),
     (
@@ -95,15 +95,15 @@ const PHRASES: &[(Class, &[&str])] = &[
         &[
             "inappropriate ioctl for device", "not a terminal", "not a tty", "failed tty get", "enotty", "not from a terminal", "not to a terminal", "setrawmode is not a function",
             "terminal is required", "no tty present", "unpassender ioctl", "ioctl() inapproprié", "must be a terminal", "error opening terminal", "requires a terminal",
-            "requires a tty", "cbreak() returned err", "setupterm: could not find terminal", "could not open a new tty", "must be connected to a terminal", "getpass", "no controlling terminal",
-            "nocbreak() returned err", "initscr", "raw() returned err", "noecho() returned err", "stdin is not", "pseudo-terminal will not be allocated",
+            "requires a tty", "cbreak() returned err", "setupterm: could not find terminal", "could not open a new tty", "must be connected to a terminal", "getpass", "no controlling terminal", "enter pem pass", "enter pass", "getting password", "unable to get passphrase", "reading passphrase", "term environment variable not set", "no value for $term", "standard input is not", "can not control echo", "eof when reading a line",
+            "_curses.error", "raw() returned err", "noecho() returned err", "stdin is not a t", "pseudo-terminal will not be allocated",
         ],
     ),
     (
         Class::Unreachable,
         &[
             "could not resolve", "couldn't resolve", "temporary failure in name resolution", "name or service not known", "getaddrinfo", "eai_again", "enotfound",
-            "unable to resolve", "unable to look up", "could not translate host name", "nodename nor servname", "failed to lookup address", "dns error",
+            "unable to resolve", "aufgelöst werden", "impossible de résoudre", "n'a pu être résolu", "unable to look up", "could not translate host name", "nodename nor servname", "failed to lookup address", "dns error",
             "temporärer fehler bei der namensauflösung", "échec temporaire dans la résolution du nom", "no address associated with hostname", "unknownhostexception", "no such host",
             "server misbehaving", "network is unreachable", "enetunreach", "das netzwerk ist nicht erreichbar", "le réseau n'est pas accessible", "couldn't connect to server",
             "failed to connect", "could not connect", "cannot connect", "can't connect", "unable to connect", "failed to fetch", "no route to host", "from versions: none", "temporary failure resolving", "name resolution",
@@ -124,7 +124,7 @@ const PHRASES: &[(Class, &[&str])] = &[
             "could not read username", "could not read password", "terminal prompts disabled", "authentication failed", "permission denied (publickey", "unable to locate credentials",
             "nocredentialserror", "auth login", "not logged in", "eneedauth", "no secret key", "secret key not available", "host key verification failed", "no configuration has been provided",
             "could not find default credentials", "default credentials were not found", "credentials not found", "no credentials", "gpg failed to sign", "no token found", "unable to find credentials",
-            "could not load credentials", "please run 'aws configure", "no identities", "no authenticator", "authentication required", "couldn't load public key",
+            "could not load credentials", "please run 'aws configure", "no identities", "no authenticator", "authentication required", "couldn't load public key", "config profile (default)", "returned error: 401",
         ],
     ),
     (Class::Invalid, &["invalid argument", "einval", "das argument ist ungültig", "argument invalide"]),

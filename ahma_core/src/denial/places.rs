@@ -55,7 +55,7 @@ pub(super) fn resolve(name: &str, directory: &Path, view: &View<'_>) -> Option<P
     let schemes = ["file://localhost", "file://", "unix://", "unix:", "sqlite:///"];
     let plain = schemes.iter().find_map(|scheme| name.strip_prefix(scheme));
     let name = plain.unwrap_or(name);
-    if name.contains("://") {
+    if name.contains("://") || name.starts_with("//") {
         return None;
     }
     let of_home = ["~", "$HOME", "${HOME}"];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::case::Case;
 use super::complaints::Complaint;
-use super::denied::Denial;
+use super::denied::{Denial, DenialKind};
 use super::files::{home_private, read_outside, toolchain, write_outside};
 use super::intent::message_writes;
 use super::phrases::Class;
@@ -22,6 +22,9 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Denial> {
     if !case.failed() {
         return None;
     }
+    if let Some(denial) = database(case).or_else(|| containers(case)) {
+        return Some(denial);
+    }
     let complaints = &case.output.complaints;
     let telling = complaints.iter().find(|complaint| is_nameless(case, complaint));
     if let Some(complaint) = telling {
@@ -32,9 +35,18 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Denial> {
     }
     let is_wordless = case.failure.output.trim().is_empty();
     if !complaints.is_empty() {
-        return None;
+        return is_one_program(case).then(|| by_command(case, None, false)).flatten();
     }
     by_command(case, None, !is_wordless)
+}
+
+/// Whether one program that takes names, and no code, said one thing: then what it was given is what it is about.
+fn is_one_program(case: &Case<'_>) -> bool {
+    let code = ["python", "python3", "node", "perl", "ruby", "php", "make", "npm", "cargo", "go", "gcc", "cc", "bash", "sh"];
+    let ran: Vec<&str> = case.script.commands.iter().map(|command| command.name()).filter(|name| !matches!(*name, "" | "cd" | "export" | "set")).collect();
+    let lines = case.output.lines.iter().filter(|line| !line.trim().is_empty()).count();
+    let is_vague = case.output.complaints.iter().all(|complaint| !complaint.is_clear());
+    matches!(ran.as_slice(), [program] if !code.contains(program)) && lines <= 2 && is_vague
 }
 
 /// Whether a complaint is about a file that it does not name.
@@ -103,6 +115,38 @@ fn managed(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     grants.find_map(|grant| {
         let manager = grant.file_name()?.to_string_lossy().trim_start_matches('.').to_owned();
         (!manager.is_empty() && case.script.runs(&manager)).then(|| toolchain(&manager, grant))
+    })
+}
+
+/// Programs that find nothing because what they look into is outside: who speaks, what is said, where it is.
+const DATABASES: [(&str, &str, &str); 6] = [
+    ("dpkg-query", "no path found", "/var/lib/dpkg"),
+    ("dpkg-query", "no packages found", "/var/lib/dpkg"),
+    ("dpkg-query", "is not installed", "/var/lib/dpkg"),
+    ("dpkg", "is not installed", "/var/lib/dpkg"),
+    ("rpm", "is not installed", "/var/lib/rpm"),
+    ("journalctl", "no journal files", "/var/log/journal"),
+];
+
+fn database(case: &Case<'_>) -> Option<Denial> {
+    let complaints = case.output.complaints.iter();
+    let mut found = complaints.flat_map(|complaint| {
+        let is_meant = |(speaker, message, _): &&(&str, &str, &str)| complaint.speaker() == *speaker && complaint.line.to_lowercase().contains(message);
+        DATABASES.iter().filter(is_meant).map(|(_, _, path)| Path::new(*path))
+    });
+    let path = found.find(|path| case.is_hidden(path))?;
+    Some(read_outside(case, &case.called(&path.display().to_string(), path)))
+}
+
+/// Engines that run containers for an ordinary user, which takes namespaces that commands do not get.
+fn containers(case: &Case<'_>) -> Option<Denial> {
+    let engine = ["podman", "buildah"].into_iter().find(|engine| case.script.runs(engine))?;
+    let is_refused = |complaint: &Complaint| complaint.is_clear() && !complaint.says(Class::NoCommand) && complaint.names.iter().all(|name| !name.contains('/'));
+    case.output.complaints.iter().any(is_refused).then(|| Denial {
+        kind: DenialKind::Other,
+        subject: engine.to_owned(),
+        owner_can: format!("none known: {engine} in a sandbox is not supported"),
+        text: format!("{engine} needs namespaces and mounts that commands in the sandbox do not get: trying again will not help. The owner can run it outside."),
     })
 }
 

@@ -9,10 +9,10 @@ use super::network::OTHER_SOCKETS;
 use super::phrases::Class;
 
 /// Programs and calls that the sandbox refuses to everyone.
-const FOR_EVERYONE: [(&str, &str); 20] = [
+const FOR_EVERYONE: [(&str, &str); 22] = [
     ("unshare", "unshare"), ("bwrap", "unshare"), ("newuidmap", "newuidmap"), ("nsenter", "setns"), ("keyctl", "keyctl"), ("perf", "perf_event_open"), ("perf_event_open", "perf_event_open"),
     ("io_uring", "io_uring_setup"), ("bpf", "bpf"), ("bpftool", "bpf"), ("bpftrace", "bpf"), ("userfaultfd", "userfaultfd"), ("add_key", "add_key"), ("request_key", "request_key"), ("systemd-run", "systemd-run"),
-    ("flatpak", "unshare"), ("rootlesskit", "unshare"), ("setarch", "personality"), ("prlimit", "prlimit64"), ("clone_newuser", "unshare"),
+    ("flatpak", "unshare"), ("rootlesskit", "unshare"), ("setarch", "personality"), ("prlimit", "prlimit64"), ("clone_newuser", "unshare"), ("ping", "ping"), ("io_setup", "io_setup"),
 ];
 /// What only root may do, and root in the sandbox may not.
 const FOR_ROOT: [(&str, &str); 36] = [
@@ -31,8 +31,11 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     }
     // The kernel says that no namespaces are left, and root that a user is not known.
     let is_namespace = complaint.says(Class::NoSpace) && (speaker == "unshare" || complaint.line.contains("namespace") || text.contains("unshare"));
-    let is_owner = complaint.says(Class::Invalid) && case.view.is_root && named(&FOR_ROOT[..4], case, speaker).is_some();
-    if !is_refused && !is_namespace && !is_owner {
+    let is_owner = complaint.says(Class::Invalid) && case.view.is_root;
+    if is_owner && (complaint.line.contains("ownership") || named(&FOR_ROOT[..4], case, speaker).is_some()) {
+        return Some(denied("chown"));
+    }
+    if !is_refused && !is_namespace {
         return None;
     }
     let other_socket = OTHER_SOCKETS.iter().find(|kind| text.contains(**kind));
@@ -44,18 +47,51 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if let Some(call) = named(&FOR_EVERYONE, case, speaker) {
         return Some(denied(call));
     }
+    if let Some(call) = numbered(text) {
+        return Some(denied(call));
+    }
     if sets_user_id(case) {
         return Some(denied("chmod"));
     }
+    if complaint.line.to_lowercase().contains("no new privileges") || complaint.line.contains("effective uid is not 0") {
+        return Some(denied(speaker));
+    }
+    let is_known = || FOR_ROOT.iter().any(|(name, _)| *name == speaker);
+    let is_program = || case.script.commands.iter().any(|command| command.name() == speaker && !INTERPRETERS.contains(&speaker));
     if !case.view.is_root {
-        return None;
+        // What an ordinary user is refused anyway is known; the rest is ours.
+        let names_path = complaint.names.iter().any(|name| name.contains('/'));
+        return (complaint.line.to_lowercase().contains("operation not permitted") && !is_known() && is_program() && !names_path && !is_about_files(speaker)).then(|| denied(speaker));
     }
     let known = named(&FOR_ROOT, case, speaker);
     let is_run = || case.script.commands.iter().find(|command| command.name() == speaker).map(|command| command.name());
     known.or_else(is_run).map(denied)
 }
 
-/// Commands of root that end without telling what they were refused.
+/// Calls that the sandbox refuses, by their numbers on the usual processors.
+const NUMBERS: [(&str, &str); 20] = [
+    ("425", "io_uring_setup"), ("426", "io_uring_enter"), ("427", "io_uring_register"), ("321", "bpf"), ("298", "perf_event_open"), ("323", "userfaultfd"), ("248", "add_key"),
+    ("249", "request_key"), ("250", "keyctl"), ("272", "unshare"), ("308", "setns"), ("103", "syslog"), ("246", "kexec_load"), ("175", "init_module"), ("313", "finit_module"),
+    ("155", "pivot_root"), ("304", "open_by_handle_at"), ("165", "mount"), ("437", "openat2"), ("206", "io_setup"),
+];
+
+/// A call that code makes by its number.
+fn numbered(text: &str) -> Option<&'static str> {
+    let mut calls = text.split("syscall(").skip(1);
+    calls.find_map(|rest| {
+        let number: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        NUMBERS.iter().find(|(it, _)| *it == number).map(|(_, call)| *call)
+    })
+}
+
+const INTERPRETERS: [&str; 8] = ["bash", "sh", "python3", "python", "node", "perl", "ruby", "php"];
+
+/// Whether a program changes files, or other processes, which their owners may refuse.
+fn is_about_files(program: &str) -> bool {
+    matches!(program, "chmod" | "rm" | "mv" | "cp" | "touch" | "ln" | "mkdir" | "rmdir" | "tee" | "dd" | "kill" | "pkill" | "killall" | "tar" | "rsync" | "install" | "setfacl" | "git")
+}
+
+/// What a program or the code that is run is called, in a table.
 fn named(table: &[(&str, &'static str)], case: &Case<'_>, speaker: &str) -> Option<&'static str> {
     let said = table.iter().find(|(name, _)| *name == speaker);
     let text = case.script.text.to_lowercase();

@@ -106,15 +106,18 @@ impl Finding<'_> {
                 option = "";
                 continue;
             }
-            let by_program = WRITES_ALL.contains(&name)
+            let is_plain = !word.starts_with('-') && !matches!(option, "-r" | "--reference" | "--template");
+            let by_program = is_plain && (WRITES_ALL.contains(&name)
                 || (WRITES_LAST.contains(&name) && Some(at) == last)
                 || (name == "git" && git_writes(command, at, last))
                 || (name == "cargo" && matches!(command.action(), "new" | "init"))
+                || (name == "sqlite3" && arguments.iter().any(|it| changes_tables(it)))
                 || (name == "sed" && arguments.iter().any(|it| it.starts_with("-i")))
-                || (name == "zip" && at == first_plain(arguments));
+                || (name == "zip" && at == first_plain(arguments)));
             let by_option = OUTPUT_OPTIONS.contains(&option)
                 || (option == "-d" && matches!(name, "unzip" | "javac" | "tar"))
-                || (option == "-C" && name == "tar" && extracts(arguments))
+                || (option == "-C" && name == "tar" && packs(arguments, 'x'))
+                || (name == "tar" && packs(arguments, 'c') && option.trim_start_matches('-').ends_with('f') && !option.contains('/'))
                 || (option == "-f" && name == "ssh-keygen" && !arguments.iter().any(|it| it.contains('l') && it.starts_with('-') && it.len() < 4));
             let (option_name, value) = split_option(word);
             let writes = by_program || by_option || code_writes || OUTPUT_OPTIONS.contains(&option_name) || option_name == "of";
@@ -221,14 +224,22 @@ fn split_option(word: &str) -> (&str, &str) {
     ("", word.trim_start_matches('@'))
 }
 
+/// Whether a word is a statement that changes a database.
+fn changes_tables(word: &str) -> bool {
+    let statement = word.trim_start().to_lowercase();
+    ["create ", "insert ", "update ", "delete ", "drop ", "alter ", "vacuum", "pragma journal"].iter().any(|verb| statement.starts_with(verb))
+}
+
 /// The first word that is no option.
 fn first_plain(arguments: &[String]) -> usize {
     arguments.iter().position(|word| !word.starts_with('-')).unwrap_or(usize::MAX)
 }
 
-/// Whether the arguments of tar ask to unpack.
-fn extracts(arguments: &[String]) -> bool {
-    arguments.first().is_some_and(|it| it.trim_start_matches('-').contains('x') && !it.starts_with("--")) || arguments.iter().any(|it| it == "--extract")
+/// Whether the arguments of tar ask to pack, or to unpack.
+fn packs(arguments: &[String], letter: char) -> bool {
+    let mut bundles = arguments.iter().enumerate().filter(|(at, it)| *at == 0 || it.starts_with('-'));
+    let long = if letter == 'c' { "--create" } else { "--extract" };
+    bundles.any(|(_, it)| it == long || (it.trim_start_matches('-').contains(letter) && !it.starts_with("--") && it.len() < 7))
 }
 
 /// Whether git writes to a word.

@@ -7,6 +7,6 @@ mod lexer;
 mod mentions;
 mod reader;
 
-pub(super) use commands::{Redirection, Simple};
+pub(super) use commands::Simple;
 pub(super) use mentions::{Mention, looks_like_path};
 pub(super) use reader::Script;

@@ -113,6 +113,12 @@ fn extents<'l>(line: &'l str, start: usize, found: &[Found], known: impl Fn(&str
     if is_place_in_code(short) {
         return Vec::new();
     }
+    // The longest beginning that the command names.
+    let spaces = rest[..limit].match_indices(' ').take(12).map(|(at, _)| &rest[..at]);
+    let named = spaces.filter(|it| it.contains(' ')).map(|it| it.trim_end_matches([':', ',', '.'])).filter(|it| known(it)).last();
+    if let Some(named) = named.filter(|it| it.len() > short.len() && !known(long)) {
+        return vec![named, short];
+    }
     // In the way of "program: name: message" the name is all that stands there.
     let is_name = message.is_some() && rest[end..limit].trim_end_matches(' ') == ":" && looks_like_file(long);
     if long.contains(' ') && (known(long) || is_name) { vec![long, short] } else { vec![short, long] }
@@ -140,7 +146,9 @@ fn beside(line: &str, found: Found) -> Vec<&str> {
     let behind = after.rsplit(" - ").next().unwrap_or(after);
     let behind = behind.split(" (").next().unwrap_or(behind);
     let next = after.split_whitespace().next().unwrap_or("");
-    let all = [segment, last, behind, next].into_iter().map(|it| it.trim_matches(['\'', '"', '`', '‘', '’', ' ']));
+    // "tar: name: Cannot open: message" has the name further away.
+    let further = before.rsplit(": ").skip(1).take(4).filter(|it| !it.trim().contains(' '));
+    let all = [segment, last, behind, next].into_iter().chain(further).map(|it| it.trim_matches(['\'', '"', '`', '‘', '’', ' ']));
     all.filter(|it| !it.starts_with(['(', '['])).collect()
 }
 

@@ -74,6 +74,7 @@ impl<'a> Case<'a> {
         let (text, path) = best.map_or((said, path), |it| (it.text.as_str(), it.path.as_path()));
         // The letters of a pattern for temporary names are none of the name.
         let is_pattern = text.ends_with("XXX");
+        let text = ["file://", "unix://"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
         let text = if is_pattern { text.trim_end_matches('X').trim_end_matches('.') } else { text };
         (self.called(text, path), best)
     }

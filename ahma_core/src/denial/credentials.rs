@@ -17,7 +17,8 @@ const FILES: [&str; 31] = [
 ];
 
 /// Messages of programs that miss a credential without naming the file it would be in.
-const KEPT: [(&str, &str); 14] = [
+const KEPT: [(&str, &str); 15] = [
+    ("authentication agent", ".ssh"),
     ("config profile (default)", ".aws/credentials"),
     ("unable to locate credentials", ".aws/credentials"),
     ("nocredentialserror", ".aws/credentials"),

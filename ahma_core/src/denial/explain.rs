@@ -16,6 +16,11 @@ fn needs_root(line: &str) -> bool {
     words.iter().any(|word| line.contains(word))
 }
 
+fn is_warning(complaint: &Complaint) -> bool {
+    let line = complaint.line.trim_start().to_lowercase();
+    line.starts_with("w:") || line.starts_with("warn")
+}
+
 type Judge = fn(&Case<'_>, &Complaint) -> Option<Denial>;
 
 /// Judges of complaints that say what went wrong. Where several could speak, the more special one comes first.
@@ -45,9 +50,15 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
     if !view.is_root && complaints.iter().any(|complaint| needs_root(&complaint.line)) {
         return None;
     }
-    let clear = complaints.iter().filter(|complaint| complaint.is_clear());
+    if let Some(denial) = files::together(&case) {
+        return Some(denial);
+    }
+    // What a program warns of it goes on without.
+    let clear = || complaints.iter().filter(|complaint| complaint.is_clear());
+    let errors = clear().filter(|complaint| !is_warning(complaint));
+    let warnings = clear().filter(|complaint| is_warning(complaint));
     let vague = complaints.iter().filter(|complaint| !complaint.is_clear());
-    let all = clear.chain(vague);
+    let all = errors.chain(warnings).chain(vague);
     let said = all.into_iter().find_map(|complaint| JUDGES.iter().find_map(|judge| judge(&case, complaint)));
     said.or_else(|| limits::by_signal(&case))
         .or_else(|| programs::probed(&case))

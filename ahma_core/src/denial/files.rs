@@ -56,7 +56,7 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
         Place::Kernel if says(Class::ReadOnly) && path.starts_with("/proc") && !path.starts_with("/proc/sys") => Some(own_process(name)),
         Place::System | Place::Kernel if says(Class::ReadOnly) && case.view.is_root && !is_speaker(complaint, name) => system_path(case, name, path),
         Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(case, Named { name: name.to_owned(), path: path.to_owned() }, false)),
-        Place::Home(_) | Place::Outside if is_path && is_refusal(complaint) => outside(case, complaint, name, path),
+        Place::Home(_) | Place::Outside if is_path && is_refusal(case, complaint, path) => outside(case, complaint, name, path),
         _ => None,
     }
 }
@@ -74,9 +74,34 @@ fn is_speaker(complaint: &Complaint, name: &str) -> bool {
 }
 
 /// Whether the words of a complaint are those with which a path outside is refused.
-fn is_refusal(complaint: &Complaint) -> bool {
+fn is_refusal(case: &Case<'_>, complaint: &Complaint, path: &Path) -> bool {
+    // Who does not say what is wrong may name all kinds of paths; what the command names is meant.
+    if !complaint.is_clear() && case.named("", path).1.is_none() && !is_of_user(case, path) {
+        return false;
+    }
     let other = [Class::NoSpace, Class::TooLarge, Class::TooManyFiles, Class::NoMemory];
     !other.iter().any(|class| complaint.says(*class))
+}
+
+/// Whether a path is in the user's home, or was looked for there.
+fn is_of_user(case: &Case<'_>, path: &Path) -> bool {
+    path.starts_with(case.view.private_home) || case.view.user_home.is_some_and(|home| path.starts_with(home))
+}
+
+/// Where several paths outside were refused one after the other that the command does not name: what they have in common.
+pub(super) fn together(case: &Case<'_>) -> Option<Denial> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for complaint in case.output.complaints.iter().filter(|it| it.says(Class::NotFound)) {
+        let resolved = complaint.names.iter().filter(|name| name.starts_with('/')).filter_map(|name| case.resolve(name, complaint));
+        let first = resolved.into_iter().find(|path| case.place(path) == Place::Outside && case.named("", path).1.is_none());
+        paths.extend(first);
+    }
+    paths.sort();
+    paths.dedup();
+    let first = paths.first()?;
+    let common = first.ancestors().skip(1).find(|above| paths.iter().all(|path| path.starts_with(above)))?;
+    let is_one_thing = paths.len() >= 3 && common.components().count() > 2 && !is_for_root_only(common);
+    is_one_thing.then(|| read_outside(case, &case.called(&common.display().to_string(), common)))
 }
 
 /// A path that commands cannot see.
@@ -171,7 +196,11 @@ pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denia
 
 fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected: &Path) -> Denial {
     let relative = protected.strip_prefix(case.view.scope).unwrap_or(protected);
-    let (named, _) = (case.called(name, path), ());
+    // A program may complain about something below what it was given, or beside it.
+    let mentions = case.script.mentions.iter().filter(|it| it.path.starts_with(protected));
+    let near = mentions.filter(|it| path.starts_with(&it.path) || (it.path.parent() == path.parent() && it.path != protected));
+    let nearest = near.max_by_key(|it| (it.path == path, it.path.as_os_str().len()));
+    let named = case.called(nearest.map_or(name, |it| it.text.as_str()), path);
     Denial {
         kind: DenialKind::ProtectedPath,
         subject: named.name.clone(),
@@ -267,7 +296,8 @@ fn own_process(name: &str) -> Denial {
 
 /// Root reads files whatever their mode; root in a sandbox does not.
 fn no_capabilities(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
-    let is_run = case.failure.exit_code == Some(126) || complaint.line.contains("exec") || case.script.mentions.iter().any(|it| it.runs && it.text == name);
+    let starts = ["subprocess", "child_process", "spawn", "Popen"].iter().any(|it| case.output.holds(it));
+    let is_run = case.failure.exit_code == Some(126) || starts || case.script.mentions.iter().any(|it| it.runs && it.text == name);
     let is_name = case.script.text.contains(name.trim_end_matches('/')) || name.contains('/');
     // What could not be made is not closed itself.
     let name = name.trim_end_matches('/');

@@ -10,12 +10,12 @@ const WRITING_CALLS: [&str; 33] = [
 ];
 
 /// Words of messages that say that something was to be written.
-const WRITING_WORDS: [&str; 46] = [
+const WRITING_WORDS: [&str; 48] = [
     "cannot create", "can't create", "could not create", "couldn't create", "failed to create", "unable to create", "error creating", "cannot touch", "for writing", "cannot write",
     "could not write", "unable to write", "failed to write", "failure writing", "error writing", "cannot mkdir", "mkdir", "mkstemp", "cannot remove", "failed to remove", "unable to unlink",
     "cannot move", "cannot unlink", "output file", "saving", "cannot utime", "via template", "changing permissions", "couldn't open file", "cannot open output", "copyfile", "rename",
     "kann nicht berührt", "nicht angelegt", "nicht anlegen", "nicht entfernt", "verschieben", "erzeugt werden", "impossible de faire un touch", "impossible de créer", "impossible de supprimer", "impossible de déplacer",
-    "write_text", "unlink", "creating directory", "bad file descriptor",
+    "write_text", "unlink", "creating directory", "bad file descriptor", "lock file", "(re)create",
 ];
 
 /// Whether a message says that something was to be written.

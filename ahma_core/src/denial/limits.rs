@@ -31,7 +31,8 @@ pub(super) fn deadline(case: &Case<'_>) -> Denial {
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let limits = &case.view.limits;
     let may_be = |limit: Option<u64>| limit.is_some() || !case.view.restrictions_known;
-    let limits_itself = case.script.text.contains("ulimit") || case.script.text.contains("RLIMIT_") || case.script.text.contains("prlimit");
+    let own = ["ulimit", "RLIMIT_", "prlimit", "max-old-space-size", "-Xmx", "memory_limit", "GOMEMLIMIT", "setrlimit"];
+    let limits_itself = own.iter().any(|it| case.script.text.contains(it));
     if complaint.line.contains("ulimit: core file size") {
         return Some(core_dumps());
     }
@@ -69,7 +70,7 @@ fn is_about_processes(case: &Case<'_>, complaint: &Complaint) -> bool {
 }
 
 fn file_size(case: &Case<'_>, complaint: &Complaint) -> Denial {
-    let file = written_file(case, Some(&complaint.line)).or_else(|| complaint.names.iter().find(|name| name.contains('.') && !name.contains(' ')).cloned());
+    let file = written_file(case, Some(&complaint.line)).or_else(|| written_file(case, None)).or_else(|| complaint.names.iter().find(|name| name.contains('.') && !name.contains(' ')).cloned());
     too_large(case, file.unwrap_or_else(|| "a file".to_owned()))
 }
 

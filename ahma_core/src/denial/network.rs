@@ -54,7 +54,8 @@ fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
     let line = complaint.line.to_lowercase();
     let near = case.output.lines[..complaint.at].iter().rev().take(4);
     let is_in = |text: &str| ABOUT_SOCKETS.iter().any(|word| text.contains(word));
-    is_in(&line) || near.map(|it| it.to_lowercase()).any(|it| is_in(&it)) || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
+    let is_off = case.view.network != Network::On && !hosts(case).is_empty() && !complaint.names.iter().any(|name| name.starts_with('/'));
+    is_off || is_in(&line) || near.map(|it| it.to_lowercase()).any(|it| is_in(&it)) || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
 }
 
 /// The machine that was to be reached: as the complaint calls it, as the command does, or where the program goes by itself.

@@ -102,13 +102,13 @@ const PHRASES: &[(Class, &[&str])] = &[
     (
         Class::Unreachable,
         &[
-            "could not resolve", "couldn't resolve", "temporary failure in name resolution", "name or service not known", "getaddrinfo", "eai_again", "enotfound",
+            "could not resolve host", "couldn't resolve host", "temporary failure in name resolution", "name or service not known", "getaddrinfo", "eai_again", "enotfound",
             "unable to resolve", "aufgelöst werden", "impossible de résoudre", "n'a pu être résolu", "unable to look up", "could not translate host name", "nodename nor servname", "failed to lookup address", "dns error",
             "temporärer fehler bei der namensauflösung", "échec temporaire dans la résolution du nom", "no address associated with hostname", "unknownhostexception", "no such host",
             "server misbehaving", "network is unreachable", "enetunreach", "das netzwerk ist nicht erreichbar", "le réseau n'est pas accessible", "couldn't connect to server",
             "failed to connect", "could not connect", "cannot connect", "can't connect", "unable to connect", "failed to fetch", "no route to host", "from versions: none", "temporary failure resolving", "name resolution",
             "unable to access 'http", "failed to establish a new connection", "connection error", "connecterror", "unable to download", "failed to download", "no matching distribution",
-            "name does not resolve", "der name oder der dienst ist nicht bekannt", "nom ou service inconnu", "lookup ",
+            "name does not resolve", "der name oder der dienst ist nicht bekannt", "nom ou service inconnu", "dial tcp",
         ],
     ),
     (
@@ -124,7 +124,7 @@ const PHRASES: &[(Class, &[&str])] = &[
             "could not read username", "could not read password", "terminal prompts disabled", "authentication failed", "permission denied (publickey", "unable to locate credentials",
             "nocredentialserror", "auth login", "not logged in", "eneedauth", "no secret key", "secret key not available", "host key verification failed", "no configuration has been provided",
             "could not find default credentials", "default credentials were not found", "credentials not found", "no credentials", "gpg failed to sign", "no token found", "unable to find credentials",
-            "could not load credentials", "please run 'aws configure", "no identities", "no authenticator", "authentication required", "couldn't load public key", "config profile (default)", "returned error: 401",
+            "could not load credentials", "please run 'aws configure", "no identities", "authentication agent", "no authenticator", "authentication required", "couldn't load public key", "config profile (default)", "returned error: 401",
         ],
     ),
     (Class::Invalid, &["invalid argument", "einval", "das argument ist ungültig", "argument invalide"]),

@@ -24,7 +24,9 @@ const FOR_ROOT: [(&str, &str); 36] = [
 
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let text = &case.script.text;
-    let is_refused = complaint.says(Class::NotPermitted);
+    // Priorities are refused with other words.
+    let is_priority = complaint.says(Class::Denied) && case.view.is_root && matches!(complaint.speaker(), "nice" | "renice");
+    let is_refused = complaint.says(Class::NotPermitted) || is_priority;
     let speaker = complaint.speaker();
     if complaint.line.contains("cannot modify limit") {
         return None;
@@ -32,8 +34,11 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     // The kernel says that no namespaces are left, and root that a user is not known.
     let is_namespace = complaint.says(Class::NoSpace) && (speaker == "unshare" || complaint.line.contains("namespace") || text.contains("unshare"));
     let is_owner = complaint.says(Class::Invalid) && case.view.is_root;
-    if is_owner && (complaint.line.contains("ownership") || named(&FOR_ROOT[..4], case, speaker).is_some()) {
+    if is_owner && (complaint.line.contains("ownership") || complaint.line.contains("chown") || complaint.line.contains("changing group")) {
         return Some(denied("chown"));
+    }
+    if is_owner && let Some(call) = named(&FOR_ROOT[..11], case, speaker) {
+        return Some(denied(call));
     }
     if !is_refused && !is_namespace {
         return None;
@@ -53,7 +58,7 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if sets_user_id(case) {
         return Some(denied("chmod"));
     }
-    if complaint.line.to_lowercase().contains("no new privileges") || complaint.line.contains("effective uid is not 0") {
+    if complaint.line.to_lowercase().contains("no new privileges") || complaint.line.contains("effective uid is not 0") || complaint.line.contains("setuid bit") {
         return Some(denied(speaker));
     }
     let is_known = || FOR_ROOT.iter().any(|(name, _)| *name == speaker);

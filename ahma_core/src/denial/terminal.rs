@@ -15,7 +15,9 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
 }
 
 fn missing(case: &Case<'_>, names_it: bool) -> Denial {
-    let is_device = names_it || case.script.text.contains("/dev/tty");
+    // Who asks for a password does so at the device.
+    let asks = ["passphrase", "pass phrase", "password", "getpass"].iter().any(|word| case.output.lines.iter().any(|line| line.to_lowercase().contains(word)));
+    let is_device = names_it || asks || case.script.text.contains("/dev/tty");
     Denial {
         kind: DenialKind::TtyMissing,
         subject: if is_device { "/dev/tty" } else { "terminal" }.to_owned(),

@@ -33,11 +33,11 @@ pub(crate) struct Mention {
 }
 
 /// Programs all of whose words are written.
-const WRITES_ALL: [&str; 16] = [
-    "touch", "mkdir", "rmdir", "rm", "tee", "truncate", "mktemp", "fallocate", "chmod", "chown", "chgrp", "mkfifo", "unlink", "shred", "mknod", "mv",
+const WRITES_ALL: [&str; 12] = [
+    "touch", "mkdir", "rmdir", "rm", "tee", "truncate", "mktemp", "fallocate", "mkfifo", "unlink", "shred", "mknod",
 ];
 /// Programs the last of whose words is written.
-const WRITES_LAST: [&str; 8] = ["cp", "ln", "install", "rsync", "scp", "objcopy", "link", "split"];
+const WRITES_LAST: [&str; 9] = ["cp", "mv", "ln", "install", "rsync", "scp", "objcopy", "link", "split"];
 /// Options before what is written.
 const OUTPUT_OPTIONS: [&str; 18] = [
     "-o", "-O", "-out", "--out", "--output", "--output-document", "--output-dir", "--target-dir", "--out-dir", "--outdir", "--pack-destination",
@@ -122,7 +122,9 @@ impl Finding<'_> {
             let (option_name, value) = split_option(word);
             let writes = by_program || by_option || code_writes || OUTPUT_OPTIONS.contains(&option_name) || option_name == "of";
             let searched = SEARCH_OPTIONS.contains(&option_name) || SEARCH_OPTIONS.contains(&option);
-            let whole = name == "git" && matches!(command.action(), "push" | "fetch" | "pull");
+            let is_repository = name == "git" && matches!(command.action(), "push" | "fetch" | "pull");
+            let is_directory = (option == "-C" && name == "tar") || (writes && value.ends_with('/'));
+            let whole = is_repository || is_directory;
             let role = if searched {
                 Role::Searched
             } else if whole {
@@ -134,7 +136,8 @@ impl Finding<'_> {
             } else {
                 Role::Named
             };
-            if looks_like_path(value) || value.contains('/') {
+            let is_hidden_file = value.len() > 1 && value.starts_with('.');
+            if looks_like_path(value) || value.contains('/') || is_hidden_file {
                 self.add(value, directory, writes, role);
             }
             option = word;

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ahma_core::denial::{Command, Denial, Ended, Failure, Limits, Lookup, Network, Presence, View, explain};
+use ahma_core::denial::{
+    Command, Denial, Ended, Failure, Limits, Lookup, Network, Presence, View, explain,
+};
 use serde::Deserialize;
 
 /// What placeholders stand for while an explanation is made.
@@ -122,14 +124,19 @@ impl Lookup for Known<'_> {
 
     fn inside(&self, path: &Path) -> Presence {
         let mut links = self.links.iter();
-        let leads = links.find_map(|(link, target)| Some(target.join(path.strip_prefix(link).ok()?)));
+        let leads =
+            links.find_map(|(link, target)| Some(target.join(path.strip_prefix(link).ok()?)));
         // Joining nothing would add a slash.
-        leads.map_or(Presence::Unknown, |it| Presence::LeadsTo(it.components().collect()))
+        leads.map_or(Presence::Unknown, |it| {
+            Presence::LeadsTo(it.components().collect())
+        })
     }
 }
 
 fn filled(text: &str) -> String {
-    PLACES.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    PLACES.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(name, value)
+    })
 }
 
 /// With the placeholders again. Those of longer paths come first.
@@ -148,7 +155,8 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
     while let Some(at) = rest.find(path) {
         let (before, after) = rest.split_at(at);
         let after = &after[path.len()..];
-        let goes_on = after.starts_with(|letter: char| letter.is_alphanumeric() || "-_".contains(letter));
+        let goes_on =
+            after.starts_with(|letter: char| letter.is_alphanumeric() || "-_".contains(letter));
         result.push_str(before);
         result.push_str(if goes_on { path } else { name });
         rest = after;
@@ -159,11 +167,22 @@ fn replaced(text: &str, path: &str, name: &str) -> String {
 impl Case {
     /// The explanation, with placeholders.
     pub(crate) fn explained(&self, links: &Links) -> Option<Denial> {
-        let paths = |all: &[String]| all.iter().map(|it| PathBuf::from(filled(it))).collect::<Vec<_>>();
-        let (read, write, protected) =
-            (paths(&self.policy.grants_read), paths(&self.policy.grants_write), paths(&self.policy.protected));
+        let paths = |all: &[String]| {
+            all.iter()
+                .map(|it| PathBuf::from(filled(it)))
+                .collect::<Vec<_>>()
+        };
+        let (read, write, protected) = (
+            paths(&self.policy.grants_read),
+            paths(&self.policy.grants_write),
+            paths(&self.policy.protected),
+        );
         let readable: Vec<PathBuf> = READABLE.iter().map(PathBuf::from).collect();
-        let (scope, home, tmp) = (filled(&self.scope), filled(&self.private_home), filled(&self.policy.private_tmp));
+        let (scope, home, tmp) = (
+            filled(&self.scope),
+            filled(&self.private_home),
+            filled(&self.policy.private_tmp),
+        );
         let user_home = filled("{USER_HOME}");
         let view = View {
             scope: Path::new(&scope),
@@ -171,23 +190,38 @@ impl Case {
             private_tmp: Path::new(&tmp),
             user_home: Some(Path::new(&user_home)),
             is_root: self.user == "root",
-            network: if self.network == "off" { Network::OffByOwner } else { Network::On },
+            network: if self.network == "off" {
+                Network::OffByOwner
+            } else {
+                Network::On
+            },
             read_only: false,
             restrictions_known: false,
             grants_read: &read,
             grants_write: &write,
             protected: &protected,
             readable: &readable,
-            limits: Limits { file_bytes: Some(FILE_BYTES), open_files: Some(OPEN_FILES), ..Limits::default() },
+            limits: Limits {
+                file_bytes: Some(FILE_BYTES),
+                open_files: Some(OPEN_FILES),
+                ..Limits::default()
+            },
             deadline: None,
         };
         let (directory, output) = (filled(&self.cwd), filled(&self.output));
         let (script, argv) = match &self.argv_or_script {
             Words::Script(script) => (filled(script), Vec::new()),
-            Words::Argv(argv) => (String::new(), argv.iter().map(|word| filled(word)).collect()),
+            Words::Argv(argv) => (
+                String::new(),
+                argv.iter().map(|word| filled(word)).collect(),
+            ),
         };
         let failure = Failure {
-            command: if argv.is_empty() { Command::Script(&script) } else { Command::Argv(&argv) },
+            command: if argv.is_empty() {
+                Command::Script(&script)
+            } else {
+                Command::Argv(&argv)
+            },
             output: &output,
             exit_code: self.exit_code,
             signal: self.signal,
@@ -200,7 +234,10 @@ impl Case {
             directory: Path::new(&directory),
             truncated: self.truncated,
         };
-        let program = self.program_on_operator_path.as_ref().map(|it| filled(it).into());
+        let program = self
+            .program_on_operator_path
+            .as_ref()
+            .map(|it| filled(it).into());
         let denial = explain(&failure, &view, &Known { program, links })?;
         Some(Denial {
             kind: denial.kind,

@@ -2,7 +2,12 @@
 //!
 //! Prints a line of JSON for each case; with `--score` a table of how good the explanations are instead, and what is wrong.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, clippy::disallowed_methods, reason = "a program that reads a file and prints")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a program that reads a file and prints"
+)]
 
 mod corpus;
 mod score;
@@ -46,8 +51,15 @@ fn run(arguments: Vec<String>) -> Result<(), String> {
             continue;
         }
         let said = denial.map(|it| (it.kind.name(), it.subject, it.owner_can, it.text));
-        let (kind, subject, owner_can, text) = said.clone().map_or((None, None, None, None), |(a, b, c, d)| (Some(a), Some(b), Some(c), Some(d)));
-        println!("{}", json!({"id": case.id, "explained": said.is_some(), "kind": kind, "subject": subject, "owner_can": owner_can, "text": text}));
+        let (kind, subject, owner_can, text) = said
+            .clone()
+            .map_or((None, None, None, None), |(a, b, c, d)| {
+                (Some(a), Some(b), Some(c), Some(d))
+            });
+        println!(
+            "{}",
+            json!({"id": case.id, "explained": said.is_some(), "kind": kind, "subject": subject, "owner_can": owner_can, "text": text})
+        );
     }
     if scored {
         for wrong in &score.wrong {

@@ -48,11 +48,16 @@ pub(crate) struct Score {
 impl Score {
     pub(crate) fn count(&mut self, label: &Label, denial: Option<&Denial>) {
         let mut counts = Counts::default();
-        let said = denial.map_or_else(|| "nothing".to_owned(), |it| format!("{}, {:?}, {:?}", it.kind.name(), it.subject, it.owner_can));
+        let said = denial.map_or_else(
+            || "nothing".to_owned(),
+            |it| format!("{}, {:?}, {:?}", it.kind.name(), it.subject, it.owner_can),
+        );
         if label.caused_by_sandbox {
             let kind = denial.is_some_and(|it| Some(it.kind.name()) == label.kind.as_deref());
             let subject = kind && denial.is_some_and(|it| is_subject(label, &it.subject));
-            let owner_can = kind && denial.is_some_and(|it| Some(it.owner_can.as_str()) == label.owner_can.as_deref());
+            let owner_can = kind
+                && denial
+                    .is_some_and(|it| Some(it.owner_can.as_str()) == label.owner_can.as_deref());
             counts = Counts {
                 caused: 1,
                 kind: kind.into(),
@@ -62,9 +67,15 @@ impl Score {
                 ..counts
             };
             if counts.all == 0 {
-                let meant = format!("{:?}, {:?}, {:?}", label.kind.as_deref().unwrap_or(""), label.subject, label.owner_can);
+                let meant = format!(
+                    "{:?}, {:?}, {:?}",
+                    label.kind.as_deref().unwrap_or(""),
+                    label.subject,
+                    label.owner_can
+                );
                 let what = if kind { "differs" } else { "missed" };
-                self.wrong.push(format!("{what} {}: {meant}; said {said}", label.id));
+                self.wrong
+                    .push(format!("{what} {}: {meant}; said {said}", label.id));
             }
         } else if label.subject_exists_outside != Some(false) {
             counts.others = 1;
@@ -73,14 +84,19 @@ impl Score {
                 self.wrong.push(format!("alarm {}: said {said}", label.id));
             }
         }
-        let kind = label.kind.clone().unwrap_or_else(|| "(not the sandbox)".to_owned());
+        let kind = label
+            .kind
+            .clone()
+            .unwrap_or_else(|| "(not the sandbox)".to_owned());
         self.by_kind.entry(kind).or_default().add(counts);
         self.total.add(counts);
     }
 
     /// A table per kind.
     pub(crate) fn table(&self) -> String {
-        let mut table = String::from("kind                 caused   kind  subject  remedy   both  others  alarms\n");
+        let mut table = String::from(
+            "kind                 caused   kind  subject  remedy   both  others  alarms\n",
+        );
         let total = ("all".to_owned(), self.total);
         for (kind, it) in self.by_kind.clone().into_iter().chain([total]) {
             let row = format!(
@@ -109,5 +125,8 @@ impl Counts {
 fn is_subject(label: &Label, said: &str) -> bool {
     let plain = |text: &str| text.trim_end_matches('/').to_owned();
     let meant = [label.subject.as_deref(), label.subject_path.as_deref()];
-    meant.into_iter().flatten().any(|it| plain(it) == plain(said))
+    meant
+        .into_iter()
+        .flatten()
+        .any(|it| plain(it) == plain(said))
 }

@@ -28,15 +28,26 @@ pub(super) struct Named {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn read(failure: &'a Failure<'a>, view: &'a View<'a>, lookup: &'a dyn Lookup) -> Self {
+    pub(super) fn read(
+        failure: &'a Failure<'a>,
+        view: &'a View<'a>,
+        lookup: &'a dyn Lookup,
+    ) -> Self {
         let script = Script::read(failure.command, failure.directory, view);
         let output = Output::read(failure.output, &script);
-        Self { failure, view, lookup, script, output }
+        Self {
+            failure,
+            view,
+            lookup,
+            script,
+            output,
+        }
     }
 
     /// Whether the command did not do what it was meant to do.
     pub(super) fn failed(&self) -> bool {
-        self.failure.ended != Ended::Completed || self.failure.exit_code.is_some_and(|code| code != 0)
+        self.failure.ended != Ended::Completed
+            || self.failure.exit_code.is_some_and(|code| code != 0)
     }
 
     pub(super) fn place(&self, path: &Path) -> Place {
@@ -48,8 +59,14 @@ impl<'a> Case<'a> {
         let mentions = &self.script.mentions;
         let same = mentions.iter().find(|mention| mention.text == name);
         // The beginning of a line may be cut off, and with it that of a name.
-        let is_cut = |mention: &&Mention| name.contains('/') && complaint.line.starts_with(name) && mention.text.ends_with(name);
-        let cut = || mentions.iter().find(|mention| is_cut(mention) && self.is_hidden(&mention.path));
+        let is_cut = |mention: &&Mention| {
+            name.contains('/') && complaint.line.starts_with(name) && mention.text.ends_with(name)
+        };
+        let cut = || {
+            mentions
+                .iter()
+                .find(|mention| is_cut(mention) && self.is_hidden(&mention.path))
+        };
         if let Some(mention) = same.or_else(cut) {
             return Some(mention.path.clone());
         }
@@ -60,22 +77,41 @@ impl<'a> Case<'a> {
     fn directory_of(&self, complaint: &Complaint) -> &Path {
         let commands = &self.script.commands;
         let speaker = complaint.speaker();
-        let command = commands.iter().rev().find(|command| command.name() == speaker);
-        let command = command.or_else(|| commands.iter().rev().find(|command| !command.words.is_empty()));
+        let command = commands
+            .iter()
+            .rev()
+            .find(|command| command.name() == speaker);
+        let command = command.or_else(|| {
+            commands
+                .iter()
+                .rev()
+                .find(|command| !command.words.is_empty())
+        });
         command.map_or(self.failure.directory, |command| &command.directory)
     }
 
     /// How the command itself calls a path that a program complains about, which may have added to it or taken from it.
     pub(super) fn named(&self, said: &str, path: &Path) -> (Named, Option<&Mention>) {
-        let is_meant = |it: &&Mention| !it.searched && (related(&it.path, path) || (it.writes && begins_like(&it.path, path)));
+        let is_meant = |it: &&Mention| {
+            !it.searched && (related(&it.path, path) || (it.writes && begins_like(&it.path, path)))
+        };
         let mut mentions: Vec<&Mention> = self.script.mentions.iter().filter(is_meant).collect();
         mentions.retain(|it| self.is_hidden(&it.path));
-        let best = mentions.into_iter().max_by_key(|it| (it.path == path, it.path.as_os_str().len(), it.writes));
+        let best = mentions
+            .into_iter()
+            .max_by_key(|it| (it.path == path, it.path.as_os_str().len(), it.writes));
         let (text, path) = best.map_or((said, path), |it| (it.text.as_str(), it.path.as_path()));
         // The letters of a pattern for temporary names are none of the name.
         let is_pattern = text.ends_with("XXX");
-        let text = ["file://", "unix://"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
-        let text = if is_pattern { text.trim_end_matches('X').trim_end_matches('.') } else { text };
+        let text = ["file://", "unix://"]
+            .iter()
+            .find_map(|scheme| text.strip_prefix(scheme))
+            .unwrap_or(text);
+        let text = if is_pattern {
+            text.trim_end_matches('X').trim_end_matches('.')
+        } else {
+            text
+        };
         (self.called(text, path), best)
     }
 
@@ -84,9 +120,15 @@ impl<'a> Case<'a> {
         match self.place(path) {
             Place::Home(real) => {
                 let below = path.strip_prefix(self.view.private_home).unwrap_or(path);
-                Named { name: format!("~/{}", below.display()), path: real }
+                Named {
+                    name: format!("~/{}", below.display()),
+                    path: real,
+                }
             }
-            _ => Named { name: name.to_owned(), path: path.to_owned() },
+            _ => Named {
+                name: name.to_owned(),
+                path: path.to_owned(),
+            },
         }
     }
 
@@ -112,6 +154,10 @@ fn related(mentioned: &Path, said: &Path) -> bool {
         return false;
     };
     let (one, other) = (one.to_string_lossy(), other.to_string_lossy());
-    let is_temporary = other.strip_prefix('.').is_some_and(|it| it.starts_with(&*one));
-    mentioned.parent() == said.parent() && (is_temporary || (other.starts_with(&*one) && other[one.len()..].starts_with(['.', '-', '~', '_'])))
+    let is_temporary = other
+        .strip_prefix('.')
+        .is_some_and(|it| it.starts_with(&*one));
+    mentioned.parent() == said.parent()
+        && (is_temporary
+            || (other.starts_with(&*one) && other[one.len()..].starts_with(['.', '-', '~', '_'])))
 }

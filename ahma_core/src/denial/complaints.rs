@@ -40,7 +40,10 @@ impl Complaint {
     pub(super) fn speaker(&self) -> &str {
         let word = self.line.trim_start().split(": ").next().unwrap_or("");
         let word = word.split([' ', '[']).next().unwrap_or(word);
-        word.rsplit('/').next().unwrap_or(word).trim_end_matches(':')
+        word.rsplit('/')
+            .next()
+            .unwrap_or(word)
+            .trim_end_matches(':')
     }
 }
 
@@ -68,18 +71,33 @@ impl Output {
             if data.is_data(at, &lower, &found) {
                 continue;
             }
-            complaints.push(Complaint { at, line: line.clone(), found, names: Vec::new(), names_are_near: false });
+            complaints.push(Complaint {
+                at,
+                line: line.clone(),
+                found,
+                names: Vec::new(),
+                names_are_near: false,
+            });
         }
-        let known = |name: &str| script.text.contains(name);
+        let known = |name: &str| script.mentions.iter().any(|mention| mention.text == name);
         for complaint in &mut complaints {
             complaint.names = names(&complaint.line, &complaint.found, known);
             let is_path = |name: &String| name.contains(['/', '~']);
             if complaint.line.trim_end().ends_with(':') && !complaint.names.iter().any(is_path) {
                 let next = lines.get(complaint.at + 1).map_or("", |line| line.trim());
-                complaint.names.extend(Some(next.to_owned()).filter(is_path));
+                complaint
+                    .names
+                    .extend(Some(next.to_owned()).filter(is_path));
             }
-            let is_alone = complaint.line.trim_start().starts_with(|it: char| it.is_uppercase()) || complaint.line.starts_with(' ');
-            if !complaint.names.iter().any(is_path) && complaint.is_clear() && (is_alone || complaint.names.is_empty() || has_json(&complaint.line)) {
+            let is_alone = complaint
+                .line
+                .trim_start()
+                .starts_with(|it: char| it.is_uppercase())
+                || complaint.line.starts_with(' ');
+            if !complaint.names.iter().any(is_path)
+                && complaint.is_clear()
+                && (is_alone || complaint.names.is_empty() || has_json(&complaint.line))
+            {
                 let near = names_around(&lines, complaint.at, known);
                 if !near.is_empty() {
                     complaint.names.extend(near);
@@ -104,7 +122,11 @@ fn ends(output: &str) -> Vec<String> {
         lines.truncate(FIRST_LINES);
         let last = &output[output.ceil_char_boundary(output.len().saturating_sub(MAX_END))..];
         let last: Vec<&str> = last.lines().collect();
-        let all = if first.len() < output.len() { last.len() } else { last.len().saturating_sub(FIRST_LINES) };
+        let all = if first.len() < output.len() {
+            last.len()
+        } else {
+            last.len().saturating_sub(FIRST_LINES)
+        };
         lines.extend(&last[last.len() - all.min(LAST_LINES)..]);
     }
     let short = |line: &str| line[..line.floor_char_boundary(MAX_LINE)].to_owned();
@@ -122,11 +144,18 @@ fn names_around(lines: &[String], at: usize, known: impl Fn(&str) -> bool) -> Ve
     for line in before.chain(after) {
         // The frames of a traceback name code.
         let trimmed = line.trim_start();
-        if trimmed.starts_with("File \"") || trimmed.starts_with("at ") || trimmed.is_empty() || trimmed.starts_with("from ") {
+        if trimmed.starts_with("File \"")
+            || trimmed.starts_with("at ")
+            || trimmed.is_empty()
+            || trimmed.starts_with("from ")
+        {
             continue;
         }
         let all = names(line, &[], &known);
-        let paths: Vec<String> = all.into_iter().filter(|name| name.contains('/') && !name.contains("://")).collect();
+        let paths: Vec<String> = all
+            .into_iter()
+            .filter(|name| name.contains('/') && !name.contains("://"))
+            .collect();
         if !paths.is_empty() {
             return paths;
         }

@@ -11,9 +11,37 @@ use super::places::shown;
 
 /// Names below the home directory; with a slash at the end, all that is below.
 const FILES: [&str; 31] = [
-    ".aws/", ".ssh/", ".netrc", "_netrc", ".git-credentials", ".config/gh/", ".config/glab-cli/", ".config/hub", ".docker/config.json", ".npmrc", ".yarnrc.yml", ".pypirc",
-    ".cargo/credentials", ".cargo/credentials.toml", ".gnupg/", ".config/gcloud/", ".azure/", ".vault-token", ".pgpass", ".my.cnf", ".terraform.d/", ".m2/settings.xml", ".m2/settings-security.xml",
-    ".gem/credentials", ".config/rclone/", ".boto", ".s3cfg", ".config/op/", ".password-store/", ".config/git/credentials", ".databrickscfg",
+    ".aws/",
+    ".ssh/",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".config/gh/",
+    ".config/glab-cli/",
+    ".config/hub",
+    ".docker/config.json",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gnupg/",
+    ".config/gcloud/",
+    ".azure/",
+    ".vault-token",
+    ".pgpass",
+    ".my.cnf",
+    ".terraform.d/",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gem/credentials",
+    ".config/rclone/",
+    ".boto",
+    ".s3cfg",
+    ".config/op/",
+    ".password-store/",
+    ".config/git/credentials",
+    ".databrickscfg",
 ];
 
 /// Messages of programs that miss a credential without naming the file it would be in.
@@ -31,7 +59,10 @@ const KEPT: [(&str, &str); 15] = [
     ("no secret key", ".gnupg"),
     ("secret key not available", ".gnupg"),
     ("gpg failed to sign", ".gnupg"),
-    ("default credentials", ".config/gcloud/application_default_credentials.json"),
+    (
+        "default credentials",
+        ".config/gcloud/application_default_credentials.json",
+    ),
     ("no configuration has been provided", ".kube/config"),
 ];
 
@@ -55,7 +86,10 @@ pub(super) fn missing(named: &Named) -> Denial {
     Denial {
         kind: DenialKind::CredentialMissing,
         subject: name.clone(),
-        owner_can: format!("--pass-env of a token, or --sandbox-read {}", path.display()),
+        owner_can: format!(
+            "--pass-env of a token, or --sandbox-read {}",
+            path.display()
+        ),
         text: format!(
             "{name} would hold credentials of the user, which commands do not get: trying again will not help. The owner can pass a token in a variable \
              with `--pass-env NAME`, or let commands read the file with `--sandbox-read {}`.",
@@ -74,15 +108,26 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let is_netrc = line.contains("error: 401") && case.script.text.contains("netrc");
     if is_netrc {
         let path = case.view.user_home?.join(".netrc");
-        return Some(missing(&Named { name: "~/.netrc".to_owned(), path }));
+        return Some(missing(&Named {
+            name: "~/.netrc".to_owned(),
+            path,
+        }));
     }
     let kept = KEPT.iter().find(|(message, _)| line.contains(message));
     if let Some((_, file)) = kept {
         let path = case.view.user_home?.join(file);
-        return Some(missing(&Named { name: format!("~/{file}"), path }));
+        return Some(missing(&Named {
+            name: format!("~/{file}"),
+            path,
+        }));
     }
-    let asks = line.contains("could not read username") || line.contains("could not read password") || line.contains("terminal prompts disabled");
-    let host = hosts_in(&complaint.line).into_iter().next().filter(|_| asks)?;
+    let asks = line.contains("could not read username")
+        || line.contains("could not read password")
+        || line.contains("terminal prompts disabled");
+    let host = hosts_in(&complaint.line)
+        .into_iter()
+        .next()
+        .filter(|_| asks)?;
     Some(token(&host.name))
 }
 

@@ -25,20 +25,36 @@ impl<'a> Data<'a> {
             if SEARCHING.contains(&command.name()) {
                 continue;
             }
-            for word in command.words.iter().chain(command.assignments.iter().map(|(_, value)| value)) {
+            for word in command
+                .words
+                .iter()
+                .chain(command.assignments.iter().map(|(_, value)| value))
+            {
                 printed.push_str(&word.to_lowercase());
                 printed.push(' ');
             }
             printed.push_str(&command.input.to_lowercase());
             printed.push('\n');
         }
-        let is_diff = lines.iter().any(|line| line.starts_with("@@ ") || is_hunk(line));
-        Self { script, printed, lines, is_diff, only_shows_text: script.only_shows_text() }
+        let is_diff = lines
+            .iter()
+            .any(|line| line.starts_with("@@ ") || is_hunk(line));
+        Self {
+            script,
+            printed,
+            lines,
+            is_diff,
+            only_shows_text: script.only_shows_text(),
+        }
     }
 
     /// Whether a line, given in lower case too, is data.
     pub(super) fn is_data(&self, at: usize, lower: &str, found: &[Found]) -> bool {
-        self.is_of_a_diff(at) || self.is_printed(lower, found) || self.is_compared(lower) || self.is_raised(at) || self.is_shown(at)
+        self.is_of_a_diff(at)
+            || self.is_printed(lower, found)
+            || self.is_compared(lower)
+            || self.is_raised(at)
+            || self.is_shown(at)
     }
 
     fn line(&self, at: usize) -> &str {
@@ -51,8 +67,13 @@ impl<'a> Data<'a> {
 
     /// Whether the words of the complaint are words of the command.
     fn is_printed(&self, lower: &str, found: &[Found]) -> bool {
-        let telling = found.iter().filter(|found| !matches!(found.class, Class::Trouble | Class::NoCommand));
-        let mut phrases = telling.filter_map(|found| lower.get(found.start..found.end)).filter(|phrase| phrase.len() > 4).peekable();
+        let telling = found
+            .iter()
+            .filter(|found| !matches!(found.class, Class::Trouble | Class::NoCommand));
+        let mut phrases = telling
+            .filter_map(|found| lower.get(found.start..found.end))
+            .filter(|phrase| phrase.len() > 4)
+            .peekable();
         // What the kernel adds to the words of the command is not printed.
         if phrases.peek().is_some() && phrases.all(|phrase| self.printed.contains(phrase)) {
             return true;
@@ -60,15 +81,45 @@ impl<'a> Data<'a> {
         let line = lower.trim();
         // Who speaks may have been put before it; what is left must still complain.
         let behind_speaker = lower.split_once(": ").map_or("", |(_, rest)| rest);
-        let complains = found.iter().any(|found| found.start >= lower.len() - behind_speaker.len());
+        let complains = found
+            .iter()
+            .any(|found| found.start >= lower.len() - behind_speaker.len());
         let behind_speaker = behind_speaker.trim();
-        line.len() > 12 && (self.printed.contains(line) || (complains && behind_speaker.len() > 20 && self.printed.contains(behind_speaker)))
+        line.len() > 12
+            && (self.printed.contains(line)
+                || (complains
+                    && behind_speaker.len() > 20
+                    && self.printed.contains(behind_speaker)))
     }
 
     /// Whether it says that two things are not the same.
     fn is_compared(&self, lower: &str) -> bool {
-        let compares = [" == ", " != ", " in '", " in \"", "expected:", "received:", "expected '", "assert_eq", " to equal ", "tobe(", "assert '", "assert \""];
-        let sides = ["left:", "right:", "expected", "actual:", "received", "got:", "want:", "assert ", "assert_", "assertion `"];
+        let compares = [
+            " == ",
+            " != ",
+            " in '",
+            " in \"",
+            "expected:",
+            "received:",
+            "expected '",
+            "assert_eq",
+            " to equal ",
+            "tobe(",
+            "assert '",
+            "assert \"",
+        ];
+        let sides = [
+            "left:",
+            "right:",
+            "expected",
+            "actual:",
+            "received",
+            "got:",
+            "want:",
+            "assert ",
+            "assert_",
+            "assertion `",
+        ];
         let is_side = sides.iter().any(|it| lower.trim_start().starts_with(it));
         is_side || compares.iter().any(|it| lower.contains(it))
     }
@@ -92,26 +143,39 @@ impl<'a> Data<'a> {
             return false;
         }
         // Every place where the command names the path is one that raises.
-        let names = super::candidates::quoted(line).into_iter().chain(line.rsplit(" - ").next().map(|it| it.split(" (").next().unwrap_or(it)));
+        let names = super::candidates::quoted(line).into_iter().chain(
+            line.rsplit(" - ")
+                .next()
+                .map(|it| it.split(" (").next().unwrap_or(it)),
+        );
         let mut paths = names.filter(|name| name.len() > 2 && !name.contains(' '));
         paths.any(|path| {
             let text = &self.script.text;
             let mut places = text.match_indices(path).peekable();
-            places.peek().is_some() && places.all(|(at, _)| is_raise(&text[text.floor_char_boundary(at.saturating_sub(90))..at]))
+            places.peek().is_some()
+                && places.all(|(at, _)| {
+                    is_raise(&text[text.floor_char_boundary(at.saturating_sub(90))..at])
+                })
         })
     }
 
     /// Whether a traceback shows, right above, that code which is not a library's raised it.
     fn is_raised_in_the_frame_above(&self, at: usize) -> bool {
         let above = self.lines[..at].iter().rev().take(4);
-        let mut code = above.skip_while(|line| line.trim().is_empty() || line.trim_matches([' ', '^', '~', '|']).is_empty());
+        let mut code = above.skip_while(|line| {
+            line.trim().is_empty() || line.trim_matches([' ', '^', '~', '|']).is_empty()
+        });
         let Some(source) = code.next() else {
             return false;
         };
         let frame = code.next().map_or("", String::as_str);
-        let is_library = frame.contains("/lib/python") || frame.contains("<frozen") || frame.contains("site-packages");
+        let is_library = frame.contains("/lib/python")
+            || frame.contains("<frozen")
+            || frame.contains("site-packages");
         let source = source.trim_start().trim_start_matches('>').trim_start();
-        source.starts_with("raise ") && !is_library && (frame.contains("File \"") || self.line(at).starts_with("E  "))
+        source.starts_with("raise ")
+            && !is_library
+            && (frame.contains("File \"") || self.line(at).starts_with("E  "))
     }
 
     /// Whether it stands in a text that the command only shows.
@@ -122,21 +186,37 @@ impl<'a> Data<'a> {
         let line = self.line(at).trim_start();
         // What the command names itself is what it is about; the beginning of the line may be cut off.
         let first = line.split(": ").next().unwrap_or(line);
-        let is_named = |name: &str| name.len() > 3 && (line.contains(name) || (at == 0 && first.contains('/') && name.ends_with(first)));
-        if self.script.mentions.iter().any(|mention| is_named(&mention.text)) {
+        let is_named = |name: &str| {
+            name.len() > 3
+                && (line.contains(name)
+                    || (at == 0 && first.contains('/') && name.ends_with(first)))
+        };
+        if self
+            .script
+            .mentions
+            .iter()
+            .any(|mention| is_named(&mention.text))
+        {
             return false;
         }
         let speaker = line.split(':').next().unwrap_or("");
         let speaker = speaker.rsplit('/').next().unwrap_or(speaker);
         let shells = ["bash", "sh", "dash", "fatal", "error"];
-        !shells.contains(&speaker) && !self.script.commands.iter().any(|command| command.name() == speaker)
+        !shells.contains(&speaker)
+            && !self
+                .script
+                .commands
+                .iter()
+                .any(|command| command.name() == speaker)
     }
 }
 
 /// `1,2c3` and the like.
 fn is_hunk(line: &str) -> bool {
-    let is_range = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit() || it == b',');
-    line.split_once(['a', 'c', 'd']).is_some_and(|(from, to)| is_range(from) && is_range(to))
+    let is_range =
+        |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit() || it == b',');
+    line.split_once(['a', 'c', 'd'])
+        .is_some_and(|(from, to)| is_range(from) && is_range(to))
 }
 
 /// Whether the text before a name raises an error with it.

@@ -12,7 +12,15 @@ use super::{credentials, files, home, limits, network, programs, silent, system_
 /// Whether a program says that only root may do what it was asked: then an ordinary user may not do it outside either.
 fn needs_root(line: &str) -> bool {
     let line = line.to_lowercase();
-    let words = ["are you root", "must be superuser", "only root", "must be run as root", "must be root", "requires root", "need to be root"];
+    let words = [
+        "are you root",
+        "must be superuser",
+        "only root",
+        "must be run as root",
+        "must be root",
+        "requires root",
+        "need to be root",
+    ];
     words.iter().any(|word| line.contains(word))
 }
 
@@ -41,13 +49,19 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
     let case = Case::read(failure, view, lookup);
     let complaints = &case.output.complaints;
     if failure.ended == Ended::TimedOut {
-        let terminal = complaints.iter().find_map(|complaint| terminal::judge(&case, complaint));
+        let terminal = complaints
+            .iter()
+            .find_map(|complaint| terminal::judge(&case, complaint));
         return terminal.or_else(|| Some(limits::deadline(&case)));
     }
     if failure.ended == Ended::Stopped {
         return None;
     }
-    if !view.is_root && complaints.iter().any(|complaint| needs_root(&complaint.line)) {
+    if !view.is_root
+        && complaints
+            .iter()
+            .any(|complaint| needs_root(&complaint.line))
+    {
         return None;
     }
     if let Some(denial) = files::together(&case) {
@@ -59,7 +73,9 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
     let warnings = clear().filter(|complaint| is_warning(complaint));
     let vague = complaints.iter().filter(|complaint| !complaint.is_clear());
     let all = errors.chain(warnings).chain(vague);
-    let said = all.into_iter().find_map(|complaint| JUDGES.iter().find_map(|judge| judge(&case, complaint)));
+    let said = all
+        .into_iter()
+        .find_map(|complaint| JUDGES.iter().find_map(|judge| judge(&case, complaint)));
     said.or_else(|| limits::by_signal(&case))
         .or_else(|| programs::probed(&case))
         .or_else(|| programs::unsaid(&case))

@@ -9,28 +9,47 @@ use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
 use super::intent::message_writes;
 use super::phrases::Class;
-use super::places::{Place, is_for_root_only, is_written_by_root_only, shown};
+use super::places::{Place, is_for_root_only, is_written_by_root_only};
+use super::refused::{
+    home_private, no_writes, own_process, protected_path, read_only_grant, read_outside,
+    system_path, write_outside,
+};
 use super::view::Presence;
 use super::{credentials, programs, sockets};
 
 /// Names in messages that are about no refusal: where a log is.
-const ASIDE: [&str; 4] = ["complete log of this run", "can be found in", "see the log", "full report see"];
+const ASIDE: [&str; 4] = [
+    "complete log of this run",
+    "can be found in",
+    "see the log",
+    "full report see",
+];
 
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if ASIDE.iter().any(|aside| complaint.line.contains(aside)) {
         return None;
     }
-    let resolved: Vec<(&String, PathBuf)> = complaint.names.iter().filter_map(|name| Some((name, case.resolve(name, complaint)?))).collect();
+    let resolved: Vec<(&String, PathBuf)> = complaint
+        .names
+        .iter()
+        .filter_map(|name| Some((name, case.resolve(name, complaint)?)))
+        .collect();
     // Of two names in a message about a link or a move, the second could not be made.
     let is_pair = complaint.says(Class::ReadOnly) && complaint.line.contains(" -> ");
     if let Some((name, path)) = resolved.first().filter(|_| is_pair) {
         return judge_name(case, complaint, name, path);
     }
     // A path that is refused by its place is meant rather than one beside it in the same line.
-    let (refused, others): (Vec<_>, Vec<_>) = resolved
+    let (refused, others): (Vec<_>, Vec<_>) = resolved.into_iter().partition(|(_, path)| {
+        matches!(
+            case.place(path),
+            Place::Protected(_) | Place::Outside | Place::Home(_) | Place::Readable(_)
+        )
+    });
+    refused
         .into_iter()
-        .partition(|(_, path)| matches!(case.place(path), Place::Protected(_) | Place::Outside | Place::Home(_) | Place::Readable(_)));
-    refused.into_iter().chain(others).find_map(|(name, path)| judge_name(case, complaint, name, &path))
+        .chain(others)
+        .find_map(|(name, path)| judge_name(case, complaint, name, &path))
 }
 
 fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -> Option<Denial> {
@@ -38,39 +57,84 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
     let is_path = name.contains(['/', '~']) || name == "..";
     match case.place(path) {
         Place::Protected(protected) => {
-            let is_refused = says(Class::ReadOnly) || says(Class::Busy) || (says(Class::NotPermitted) && path.starts_with(&protected));
+            let is_refused = says(Class::ReadOnly)
+                || says(Class::Busy)
+                || (says(Class::NotPermitted) && path.starts_with(&protected));
             is_refused.then(|| protected_path(case, name, path, &protected))
         }
-        Place::Scope | Place::Writable | Place::System if says(Class::NotFound) || (is_path && !complaint.is_clear()) => {
+        Place::Scope | Place::Writable | Place::System
+            if says(Class::NotFound) || (is_path && !complaint.is_clear()) =>
+        {
             match case.lookup.inside(path) {
-                Presence::LeadsTo(target) => outside(case, complaint, &target.display().to_string(), &target),
+                Presence::LeadsTo(target) => {
+                    outside(case, complaint, &target.display().to_string(), &target)
+                }
                 _ => searched(case, complaint, name),
             }
         }
-        Place::Scope | Place::Writable if says(Class::ReadOnly) && is_file_name(case, complaint, name) => {
+        Place::Scope | Place::Writable
+            if says(Class::ReadOnly) && is_file_name(case, complaint, name) =>
+        {
             let may_be = case.view.read_only || !case.view.restrictions_known;
             may_be.then(|| no_writes(case, path))
         }
-        Place::Scope | Place::Writable if says(Class::Denied) => no_capabilities(case, complaint, name),
-        Place::Readable(grant) if says(Class::ReadOnly) => Some(read_only_grant(case, name, path, &grant)),
-        Place::Kernel if says(Class::ReadOnly) && path.starts_with("/proc") && !path.starts_with("/proc/sys") => Some(own_process(name)),
-        Place::System | Place::Kernel if says(Class::ReadOnly) && case.view.is_root && !is_speaker(complaint, name) => system_path(case, name, path),
-        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(case, Named { name: name.to_owned(), path: path.to_owned() }, false)),
-        Place::Home(_) | Place::Outside if is_path && is_refusal(case, complaint, path) => outside(case, complaint, name, path),
+        Place::Scope | Place::Writable if says(Class::Denied) => {
+            no_capabilities(case, complaint, name)
+        }
+        Place::Readable(grant) if says(Class::ReadOnly) => {
+            Some(read_only_grant(case, name, path, &grant))
+        }
+        Place::Kernel
+            if says(Class::ReadOnly)
+                && path.starts_with("/proc")
+                && !path.starts_with("/proc/sys") =>
+        {
+            Some(own_process(name))
+        }
+        Place::System | Place::Kernel
+            if says(Class::ReadOnly) && case.view.is_root && !is_speaker(complaint, name) =>
+        {
+            system_path(case, name, path)
+        }
+        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(
+            case,
+            Named {
+                name: name.to_owned(),
+                path: path.to_owned(),
+            },
+            false,
+        )),
+        Place::Home(_) | Place::Outside if is_path && is_refusal(case, complaint, path) => {
+            outside(case, complaint, name, path)
+        }
         _ => None,
     }
 }
 
 /// Whether a word of a line is the name of a file rather than a word of the message.
 fn is_file_name(case: &Case<'_>, complaint: &Complaint, name: &str) -> bool {
-    let words = || case.script.commands.iter().flat_map(|command| command.words.iter().chain(command.redirections.iter().map(|it| &it.target)));
+    let words = || {
+        case.script.commands.iter().flat_map(|command| {
+            command
+                .words
+                .iter()
+                .chain(command.redirections.iter().map(|it| &it.target))
+        })
+    };
     let is_quoted = || super::candidates::quoted(&complaint.line).contains(&name);
-    !name.contains(": ") && (name.contains('/') && !name.contains(' ') || is_quoted() || words().any(|word| word == name))
+    !name.contains(": ")
+        && (name.contains('/') && !name.contains(' ')
+            || is_quoted()
+            || words().any(|word| word == name))
 }
 
 /// Whether a name stands where a program says who speaks.
 fn is_speaker(complaint: &Complaint, name: &str) -> bool {
-    complaint.line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
+    complaint
+        .line
+        .trim_start()
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with(':'))
 }
 
 /// Whether the words of a complaint are those with which a path outside is refused.
@@ -79,35 +143,62 @@ fn is_refusal(case: &Case<'_>, complaint: &Complaint, path: &Path) -> bool {
     if !complaint.is_clear() && case.named("", path).1.is_none() && !is_of_user(case, path) {
         return false;
     }
-    let other = [Class::NoSpace, Class::TooLarge, Class::TooManyFiles, Class::NoMemory];
+    let other = [
+        Class::NoSpace,
+        Class::TooLarge,
+        Class::TooManyFiles,
+        Class::NoMemory,
+    ];
     !other.iter().any(|class| complaint.says(*class))
 }
 
 /// Whether a path is in the user's home, or was looked for there.
 fn is_of_user(case: &Case<'_>, path: &Path) -> bool {
-    path.starts_with(case.view.private_home) || case.view.user_home.is_some_and(|home| path.starts_with(home))
+    path.starts_with(case.view.private_home)
+        || case
+            .view
+            .user_home
+            .is_some_and(|home| path.starts_with(home))
 }
 
 /// Where several paths outside were refused one after the other that the command does not name: what they have in common.
 pub(super) fn together(case: &Case<'_>) -> Option<Denial> {
     let mut paths: Vec<PathBuf> = Vec::new();
-    for complaint in case.output.complaints.iter().filter(|it| it.says(Class::NotFound)) {
-        let resolved = complaint.names.iter().filter(|name| name.starts_with('/')).filter_map(|name| case.resolve(name, complaint));
-        let first = resolved.into_iter().find(|path| case.place(path) == Place::Outside && case.named("", path).1.is_none());
+    for complaint in case
+        .output
+        .complaints
+        .iter()
+        .filter(|it| it.says(Class::NotFound))
+    {
+        let resolved = complaint
+            .names
+            .iter()
+            .filter(|name| name.starts_with('/'))
+            .filter_map(|name| case.resolve(name, complaint));
+        let first = resolved
+            .into_iter()
+            .find(|path| case.place(path) == Place::Outside && case.named("", path).1.is_none());
         paths.extend(first);
     }
     paths.sort();
     paths.dedup();
     let first = paths.first()?;
-    let common = first.ancestors().skip(1).find(|above| paths.iter().all(|path| path.starts_with(above)))?;
-    let is_one_thing = paths.len() >= 3 && common.components().count() > 2 && !is_for_root_only(common);
+    let common = first
+        .ancestors()
+        .skip(1)
+        .find(|above| paths.iter().all(|path| path.starts_with(above)))?;
+    let is_one_thing =
+        paths.len() >= 3 && common.components().count() > 2 && !is_for_root_only(common);
     is_one_thing.then(|| read_outside(case, &case.called(&common.display().to_string(), common)))
 }
 
 /// A path that commands cannot see.
 fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> Option<Denial> {
     let lines: &str = &complaint.line;
-    if path.components().any(|part| part.as_os_str() == "_logs" || part.as_os_str() == "_cacache") {
+    if path
+        .components()
+        .any(|part| part.as_os_str() == "_logs" || part.as_os_str() == "_cacache")
+    {
         return None;
     }
     if sockets::is_socket(path) {
@@ -120,10 +211,15 @@ fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> O
     }
     let by_command = mention.is_some_and(|it| it.writes && !it.runs);
     let writes = complaint.says(Class::ReadOnly) || message_writes(lines) || by_command;
-    let is_ordinary = !case.view.is_root && !case.view.user_home.is_some_and(|home| named.path.starts_with(home));
+    let is_ordinary = !case.view.is_root
+        && !case
+            .view
+            .user_home
+            .is_some_and(|home| named.path.starts_with(home));
     if writes && !is_home {
         let whole = mention.is_some_and(|it| it.whole);
-        return (!is_ordinary || !is_written_by_root_only(&named.path)).then(|| write_outside(case, named, whole));
+        return (!is_ordinary || !is_written_by_root_only(&named.path))
+            .then(|| write_outside(case, named, whole));
     }
     if is_ordinary && is_for_root_only(&named.path) {
         return None;
@@ -131,177 +227,61 @@ fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> O
     if programs::is_program(case, path, mention) {
         return Some(programs::hidden_path(&named));
     }
-    Some(if is_home { home_private(&named) } else { read_outside(case, &named) })
+    Some(if is_home {
+        home_private(&named)
+    } else {
+        read_outside(case, &named)
+    })
 }
 
 /// A name that is looked for in a directory outside: a header, a module.
 fn searched(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
-    if !complaint.says(Class::NotFound) || name.starts_with(['/', '~', '.', '-']) || name.contains([' ', ':']) {
+    if !complaint.says(Class::NotFound)
+        || name.starts_with(['/', '~', '.', '-'])
+        || name.contains([' ', ':'])
+    {
         return None;
     }
-    let mut directories = case.script.mentions.iter().filter(|it| it.searched && case.is_hidden(&it.path));
+    let mut directories = case
+        .script
+        .mentions
+        .iter()
+        .filter(|it| it.searched && case.is_hidden(&it.path));
     let directory = directories.next()?;
     let is_module = complaint.line.contains("No module named");
-    let file = if is_module { format!("{}.py", name.replace('.', "/")) } else { name.to_owned() };
-    let named = case.called(&format!("{}/{file}", directory.text.trim_end_matches('/')), &directory.path.join(&file));
-    Some(read_outside(case, &named))
-}
-
-pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
-    let Named { name, path } = named;
-    let scope = case.view.scope.display();
-    // What services keep there is not for others to read.
-    let is_spool = path.starts_with("/var/spool");
-    Denial {
-        kind: DenialKind::ReadOutside,
-        subject: name.clone(),
-        owner_can: if is_spool { "none sensible: run it outside".to_owned() } else { format!("--sandbox-read {}", path.display()) },
-        text: format!(
-            "{name} is outside of what commands may use (they work below {scope}), and the sandbox hides what is outside, there or not: trying \
-             again will not help. The owner can {}.",
-            if is_spool { "run the command outside the sandbox".to_owned() } else { format!("let commands read it with `--sandbox-read {}`", shown(path)) }
-        ),
-    }
-}
-
-pub(super) fn home_private(named: &Named) -> Denial {
-    let Named { name, path } = named;
-    Denial {
-        kind: DenialKind::HomePrivate,
-        subject: name.clone(),
-        owner_can: format!("--sandbox-read {}, and use that absolute path", path.display()),
-        text: format!(
-            "{name} was looked for in the private home directory that commands have instead of the user's, whose files they do not see: trying \
-             again will not help. The owner can let commands read the user's with `--sandbox-read {0}`; then use the absolute path {0}.",
-            shown(path)
-        ),
-    }
-}
-
-pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denial {
-    let Named { name, path } = named;
-    let parent = path.parent().filter(|_| !whole).unwrap_or(&path);
-    let scope = case.view.scope.display();
-    Denial {
-        kind: DenialKind::WriteOutside,
-        subject: name.clone(),
-        owner_can: format!("--sandbox-write {}", parent.display()),
-        text: format!(
-            "{name} is outside of what commands may write, which is {scope} and temporary files: trying again will not help. Write below {scope} \
-             instead; the owner can let commands write there with `--sandbox-write {}`.",
-            shown(parent)
-        ),
-    }
-}
-
-fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected: &Path) -> Denial {
-    let relative = protected.strip_prefix(case.view.scope).unwrap_or(protected);
-    // A program may complain about something below what it was given, or beside it.
-    let mentions = case.script.mentions.iter().filter(|it| it.path.starts_with(protected));
-    let near = mentions.filter(|it| path.starts_with(&it.path) || (it.path.parent() == path.parent() && it.path != protected));
-    let nearest = near.max_by_key(|it| (it.path == path, it.path.as_os_str().len()));
-    let named = case.called(nearest.map_or(name, |it| it.text.as_str()), path);
-    Denial {
-        kind: DenialKind::ProtectedPath,
-        subject: named.name.clone(),
-        owner_can: format!("--unprotect {}", relative.display()),
-        text: format!(
-            "{} is protected, because programs outside the sandbox run or trust what is in {}: commands can read it and not change, move or remove \
-             it, and trying again will not help. The owner can allow it with `--unprotect {}`.",
-            named.name,
-            relative.display(),
-            shown(relative)
-        ),
-    }
-}
-
-fn no_writes(case: &Case<'_>, path: &Path) -> Denial {
-    let probably = if case.view.read_only { "" } else { "probably " };
-    Denial {
-        kind: DenialKind::ReadOnlyPath,
-        subject: path.display().to_string(),
-        owner_can: "writes: true in the tool file".to_owned(),
-        text: format!(
-            "{} could not be written: this tool {probably}may write nothing but temporary files (`writes: false` in its tool file), and trying again will \
-             not help. The owner can set `writes: true` there.",
-            path.display()
-        ),
-    }
-}
-
-fn read_only_grant(case: &Case<'_>, name: &str, path: &Path, grant: &Path) -> Denial {
-    let is_toolchain = [".rustup", ".cargo", ".pyenv", ".nvm", ".volta", ".sdkman"].iter().find(|it| grant.components().any(|part| part.as_os_str() == **it));
-    let manager = is_toolchain.map(|it| it.trim_start_matches('.')).filter(|it| case.script.runs(it));
-    if let Some(manager) = manager {
-        return toolchain(manager, grant);
-    }
-    let parent = if path == grant { path } else { path.parent().unwrap_or(path) };
-    let name = if is_toolchain.is_some() { path.display().to_string() } else { name.to_owned() };
-    Denial {
-        kind: DenialKind::ReadOnlyPath,
-        subject: name.clone(),
-        owner_can: format!("--sandbox-write {}", parent.display()),
-        text: format!(
-            "{name} can only be read: {} was granted for reading, so trying again will not help. The owner can let commands write there with \
-             `--sandbox-write {}`.",
-            grant.display(),
-            shown(parent)
-        ),
-    }
-}
-
-/// A toolchain of the user, which commands use and do not change.
-pub(super) fn toolchain(manager: &str, grant: &Path) -> Denial {
-    Denial {
-        kind: DenialKind::ReadOnlyPath,
-        subject: grant.display().to_string(),
-        owner_can: format!("run {manager} outside"),
-        text: format!(
-            "{manager} keeps its toolchains in {}, which commands can use and not change: trying again will not help. The owner can run {manager} \
-             outside the sandbox; what it installs is there for commands then.",
-            grant.display()
-        ),
-    }
-}
-
-fn system_path(case: &Case<'_>, name: &str, path: &Path) -> Option<Denial> {
-    if path.starts_with("/dev") {
-        return None;
-    }
-    let parent: PathBuf = path.parent().unwrap_or(path).to_owned();
-    let is_kernel = matches!(case.place(path), Place::Kernel);
-    let owner_can = if is_kernel { "none: run it outside".to_owned() } else { format!("--sandbox-write {}", parent.display()) };
-    let remedy = if is_kernel {
-        "The owner can run the command outside the sandbox.".to_owned()
+    let file = if is_module {
+        format!("{}.py", name.replace('.', "/"))
     } else {
-        format!("The owner can let commands write there with `--sandbox-write {}`.", shown(&parent))
+        name.to_owned()
     };
-    Some(Denial {
-        kind: DenialKind::ReadOnlyPath,
-        subject: name.to_owned(),
-        owner_can,
-        text: format!("{name} belongs to the system, which commands can read and not change, also those of root: trying again will not help. {remedy}"),
-    })
-}
-
-/// What the kernel tells of processes cannot be written, not even a command's own.
-fn own_process(name: &str) -> Denial {
-    Denial {
-        kind: DenialKind::SyscallDenied,
-        subject: name.to_owned(),
-        owner_can: "none: run it outside".to_owned(),
-        text: format!("{name} can only be read in the sandbox, by every command: trying again will not help. The owner can run the command outside."),
-    }
+    let named = case.called(
+        &format!("{}/{file}", directory.text.trim_end_matches('/')),
+        &directory.path.join(&file),
+    );
+    Some(read_outside(case, &named))
 }
 
 /// Root reads files whatever their mode; root in a sandbox does not.
 fn no_capabilities(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial> {
-    let starts = ["subprocess", "child_process", "spawn", "Popen"].iter().any(|it| case.output.holds(it));
-    let is_run = case.failure.exit_code == Some(126) || starts || case.script.mentions.iter().any(|it| it.runs && it.text == name);
+    let starts = ["subprocess", "child_process", "spawn", "Popen"]
+        .iter()
+        .any(|it| case.output.holds(it));
+    let is_run = case.failure.exit_code == Some(126)
+        || starts
+        || case
+            .script
+            .mentions
+            .iter()
+            .any(|it| it.runs && it.text == name);
     let is_name = case.script.text.contains(name.trim_end_matches('/')) || name.contains('/');
     // What could not be made is not closed itself.
     let name = name.trim_end_matches('/');
-    let name = if message_writes(&complaint.line) { name.rsplit_once('/').map_or(name, |(directory, _)| directory) } else { name };
+    let name = if message_writes(&complaint.line) {
+        name.rsplit_once('/')
+            .map_or(name, |(directory, _)| directory)
+    } else {
+        name
+    };
     (case.view.is_root && !is_run && is_name).then(|| Denial {
         kind: DenialKind::Other,
         subject: name.to_owned(),

@@ -3,8 +3,8 @@
 use super::case::{Case, Named};
 use super::complaints::Complaint;
 use super::denied::Denial;
-use super::files::home_private;
 use super::phrases::Class;
+use super::refused::home_private;
 use super::script::Simple;
 
 /// Longer names are more likely mistyped than an alias.
@@ -16,17 +16,33 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     }
     let home = case.view.user_home?;
     let file = if complaint.line.contains("is not a git command") {
-        let alias = super::candidates::quoted(&complaint.line).into_iter().next()?;
+        let alias = super::candidates::quoted(&complaint.line)
+            .into_iter()
+            .next()?;
         (alias.len() <= LONGEST_ALIAS).then_some(".gitconfig")?
     } else {
         let is_interactive = |command: &Simple| {
-            let mut options = command.arguments().iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
+            let mut options = command
+                .arguments()
+                .iter()
+                .filter(|word| word.starts_with('-') && !word.starts_with("--"));
             matches!(command.name(), "bash" | "zsh") && options.any(|word| word.contains('i'))
         };
-        let shell = case.script.commands.iter().find(|command| is_interactive(command))?;
-        if shell.name() == "zsh" { ".zshrc" } else { ".bashrc" }
+        let shell = case
+            .script
+            .commands
+            .iter()
+            .find(|command| is_interactive(command))?;
+        if shell.name() == "zsh" {
+            ".zshrc"
+        } else {
+            ".bashrc"
+        }
     };
-    let named = Named { name: format!("~/{file}"), path: home.join(file) };
+    let named = Named {
+        name: format!("~/{file}"),
+        path: home.join(file),
+    };
     let denial = home_private(&named);
     Some(Denial {
         text: format!(

@@ -15,8 +15,13 @@ const SIGXFSZ: i32 = 25;
 
 /// A command that took too long.
 pub(super) fn deadline(case: &Case<'_>) -> Denial {
-    let deadline = case.view.deadline.map(|it| format!("{} s", it.as_secs_f64()));
-    let after = deadline.as_ref().map_or_else(|| "at its deadline".to_owned(), |it| format!("after {it}"));
+    let deadline = case
+        .view
+        .deadline
+        .map(|it| format!("{} s", it.as_secs_f64()));
+    let after = deadline
+        .as_ref()
+        .map_or_else(|| "at its deadline".to_owned(), |it| format!("after {it}"));
     Denial {
         kind: DenialKind::Deadline,
         subject: deadline.unwrap_or_else(|| "deadline".to_owned()),
@@ -31,7 +36,16 @@ pub(super) fn deadline(case: &Case<'_>) -> Denial {
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let limits = &case.view.limits;
     let may_be = |limit: Option<u64>| limit.is_some() || !case.view.restrictions_known;
-    let own = ["ulimit", "RLIMIT_", "prlimit", "max-old-space-size", "-Xmx", "memory_limit", "GOMEMLIMIT", "setrlimit"];
+    let own = [
+        "ulimit",
+        "RLIMIT_",
+        "prlimit",
+        "max-old-space-size",
+        "-Xmx",
+        "memory_limit",
+        "GOMEMLIMIT",
+        "setrlimit",
+    ];
     let limits_itself = own.iter().any(|it| case.script.text.contains(it));
     if complaint.line.contains("ulimit: core file size") {
         return Some(core_dumps());
@@ -48,7 +62,10 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if complaint.says(Class::TooManyFiles) {
         return Some(open_files(case));
     }
-    if complaint.says(Class::NoProcess) && is_about_processes(case, complaint) && may_be(limits.processes) {
+    if complaint.says(Class::NoProcess)
+        && is_about_processes(case, complaint)
+        && may_be(limits.processes)
+    {
         return Some(processes(limits.processes));
     }
     (complaint.says(Class::NoMemory) && may_be(limits.memory_mb)).then(|| memory(limits.memory_mb))
@@ -56,7 +73,8 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
 
 /// A file that grew too large, by the way the command ended.
 pub(super) fn by_signal(case: &Case<'_>) -> Option<Denial> {
-    let is_size = case.failure.signal == Some(SIGXFSZ) || case.failure.exit_code == Some(128 + SIGXFSZ);
+    let is_size =
+        case.failure.signal == Some(SIGXFSZ) || case.failure.exit_code == Some(128 + SIGXFSZ);
     let limits_itself = case.script.text.contains("ulimit");
     let file = written_file(case, None).unwrap_or_else(|| "a file".to_owned());
     (is_size && !limits_itself).then(|| too_large(case, file))
@@ -64,23 +82,38 @@ pub(super) fn by_signal(case: &Case<'_>) -> Option<Denial> {
 
 /// Whether it was a process or a thread that there was no room for: the same words are said of other things.
 fn is_about_processes(case: &Case<'_>, complaint: &Complaint) -> bool {
-    let words = ["fork", "thread", "spawn", "process", "clone", "verzweig", "popen"];
+    let words = [
+        "fork", "thread", "spawn", "process", "clone", "verzweig", "popen",
+    ];
     let mut near = case.output.lines[complaint.at.saturating_sub(6)..=complaint.at].iter();
     near.any(|line| words.iter().any(|word| line.to_lowercase().contains(word)))
 }
 
 fn file_size(case: &Case<'_>, complaint: &Complaint) -> Denial {
-    let file = written_file(case, Some(&complaint.line)).or_else(|| written_file(case, None)).or_else(|| complaint.names.iter().find(|name| name.contains('.') && !name.contains(' ')).cloned());
+    let file = written_file(case, Some(&complaint.line))
+        .or_else(|| written_file(case, None))
+        .or_else(|| {
+            complaint
+                .names
+                .iter()
+                .find(|name| name.contains('.') && !name.contains(' '))
+                .cloned()
+        });
     too_large(case, file.unwrap_or_else(|| "a file".to_owned()))
 }
 
 fn too_large(case: &Case<'_>, file: String) -> Denial {
     let limit = case.view.limits.file_bytes.map(size);
-    let limited = limit.map_or_else(|| "single files are limited in size".to_owned(), |limit| format!("single files are limited to {limit}"));
+    let limited = limit.map_or_else(
+        || "single files are limited in size".to_owned(),
+        |limit| format!("single files are limited to {limit}"),
+    );
     Denial {
         kind: DenialKind::LimitFiles,
         owner_can: format!("none: {limited}"),
-        text: format!("{file} would have become too large: {limited} for every command, and trying again will not help. Write several smaller files."),
+        text: format!(
+            "{file} would have become too large: {limited} for every command, and trying again will not help. Write several smaller files."
+        ),
         subject: file,
     }
 }
@@ -88,29 +121,68 @@ fn too_large(case: &Case<'_>, file: String) -> Denial {
 /// The file that a command writes which a line names, or the last command that writes any.
 fn written_file(case: &Case<'_>, line: Option<&str>) -> Option<String> {
     let commands = case.script.commands.iter();
-    let mut told = commands.filter(|command| line.is_none_or(|line| command.words.first().is_some_and(|word| line.contains(word.as_str()))));
+    let mut told = commands.filter(|command| {
+        line.is_none_or(|line| {
+            command
+                .words
+                .first()
+                .is_some_and(|word| line.contains(word.as_str()))
+        })
+    });
     told.find_map(|command| {
         let words = command.arguments();
-        let output = words.iter().find_map(|word| word.strip_prefix("of=")).map(str::to_owned);
-        let redirected = || command.redirections.iter().find(|it| it.writes).map(|it| it.target.clone());
+        let output = words
+            .iter()
+            .find_map(|word| word.strip_prefix("of="))
+            .map(str::to_owned);
+        let redirected = || {
+            command
+                .redirections
+                .iter()
+                .find(|it| it.writes)
+                .map(|it| it.target.clone())
+        };
         let in_code = || {
             let code = words.iter().find(|word| word.contains('('))?;
-            let mut strings = super::candidates::quoted(code).into_iter().filter(|it| it.contains('.') && !it.contains([' ', '(']));
+            let mut strings = super::candidates::quoted(code)
+                .into_iter()
+                .filter(|it| it.contains('.') && !it.contains([' ', '(']));
             strings.next().map(str::to_owned)
         };
-        let writers = ["fallocate", "truncate", "dd", "split", "cp", "mkfile", "qemu-img"];
-        let last = || words.iter().rev().find(|word| !word.starts_with('-')).filter(|_| writers.contains(&command.name())).cloned();
+        let writers = [
+            "fallocate",
+            "truncate",
+            "dd",
+            "split",
+            "cp",
+            "mkfile",
+            "qemu-img",
+        ];
+        let last = || {
+            words
+                .iter()
+                .rev()
+                .find(|word| !word.starts_with('-'))
+                .filter(|_| writers.contains(&command.name()))
+                .cloned()
+        };
         output.or_else(redirected).or_else(in_code).or_else(last)
     })
 }
 
 fn open_files(case: &Case<'_>) -> Denial {
-    let limit = case.view.limits.open_files.map_or_else(String::new, |limit| format!(" to {limit}"));
+    let limit = case
+        .view
+        .limits
+        .open_files
+        .map_or_else(String::new, |limit| format!(" to {limit}"));
     Denial {
         kind: DenialKind::LimitFiles,
         subject: "open files".to_owned(),
         owner_can: format!("none: open files are limited{limit}"),
-        text: format!("The command has too many files open at once: each process is limited{limit}, and trying again will not help. Close files, or open fewer at once."),
+        text: format!(
+            "The command has too many files open at once: each process is limited{limit}, and trying again will not help. Close files, or open fewer at once."
+        ),
     }
 }
 
@@ -143,21 +215,37 @@ fn memory(limit: Option<u64>) -> Denial {
 }
 
 fn temporary(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
-    let of_complaint = complaint.names.iter().filter_map(|name| case.resolve(name, complaint));
+    let of_complaint = complaint
+        .names
+        .iter()
+        .filter_map(|name| case.resolve(name, complaint));
     let of_command = case.script.mentions.iter().map(|it| it.path.clone());
     let is_device = |path: &Path| path.starts_with("/dev") && !path.starts_with("/dev/shm");
     let mut all: Vec<_> = of_complaint.chain(of_command).collect();
-    if all.iter().any(|path| is_device(path) && path.ends_with("full")) {
+    if all
+        .iter()
+        .any(|path| is_device(path) && path.ends_with("full"))
+    {
         return None;
     }
-    all.retain(|path| case.place(path) == Place::Temporary && !path.starts_with(case.view.private_tmp));
+    all.retain(|path| {
+        case.place(path) == Place::Temporary && !path.starts_with(case.view.private_tmp)
+    });
     let path = all.first()?;
-    let top = if path.starts_with("/dev/shm") { "/dev/shm" } else if path.starts_with("/var/tmp") { "/var/tmp" } else { "/tmp" };
+    let top = if path.starts_with("/dev/shm") {
+        "/dev/shm"
+    } else if path.starts_with("/var/tmp") {
+        "/var/tmp"
+    } else {
+        "/tmp"
+    };
     Some(Denial {
         kind: DenialKind::Other,
         subject: top.to_owned(),
         owner_can: "write to the project or to $TMPDIR".to_owned(),
-        text: format!("{top} is private to commands and kept in memory, so it is small, and it is full: trying again will not help. Write large files to the project or to $TMPDIR."),
+        text: format!(
+            "{top} is private to commands and kept in memory, so it is small, and it is full: trying again will not help. Write large files to the project or to $TMPDIR."
+        ),
     })
 }
 
@@ -174,5 +262,9 @@ fn core_dumps() -> Denial {
 
 fn size(bytes: u64) -> String {
     let gib = 1 << 30;
-    if bytes.is_multiple_of(gib) { format!("{} GiB", bytes / gib) } else { format!("{} MiB", bytes >> 20) }
+    if bytes.is_multiple_of(gib) {
+        format!("{} GiB", bytes / gib)
+    } else {
+        format!("{} MiB", bytes >> 20)
+    }
 }

@@ -25,6 +25,7 @@ mod network;
 mod phrases;
 mod places;
 mod programs;
+mod refused;
 mod script;
 mod silent;
 mod sockets;

@@ -11,16 +11,55 @@ use super::view::Network;
 
 /// Words of code and of messages that are about sockets of the internet.
 const ABOUT_SOCKETS: [&str; 18] = [
-    "socket", "connect", "listen", "bind", "getaddrinfo", "tcp", "udp", "http", "urlopen", "ping", "inet", "port", "resolve", "fetch", "ssh", "failed: operation", "server", "dial",
+    "socket",
+    "connect",
+    "listen",
+    "bind",
+    "getaddrinfo",
+    "tcp",
+    "udp",
+    "http",
+    "urlopen",
+    "ping",
+    "inet",
+    "port",
+    "resolve",
+    "fetch",
+    "ssh",
+    "failed: operation",
+    "server",
+    "dial",
 ];
 /// Sockets that are refused with a network too.
-pub(super) const OTHER_SOCKETS: [&str; 11] =
-    ["SOCK_RAW", "AF_PACKET", "AF_VSOCK", "AF_NETLINK", "AF_ALG", "AF_BLUETOOTH", "AF_CAN", "AF_KEY", "AF_TIPC", "AF_XDP", "SOCK_SEQPACKET"];
+pub(super) const OTHER_SOCKETS: [&str; 11] = [
+    "SOCK_RAW",
+    "AF_PACKET",
+    "AF_VSOCK",
+    "AF_NETLINK",
+    "AF_ALG",
+    "AF_BLUETOOTH",
+    "AF_CAN",
+    "AF_KEY",
+    "AF_TIPC",
+    "AF_XDP",
+    "SOCK_SEQPACKET",
+];
 
 /// Where programs go that are not told where.
 const USUAL: [(&str, &str); 13] = [
-    ("pip", "pypi.org"), ("pip3", "pypi.org"), ("uv", "pypi.org"), ("poetry", "pypi.org"), ("npm", "registry.npmjs.org"), ("npx", "registry.npmjs.org"), ("yarn", "registry.yarnpkg.com"),
-    ("pnpm", "registry.npmjs.org"), ("cargo", "index.crates.io"), ("rustup", "static.rust-lang.org"), ("gem", "rubygems.org"), ("bundle", "rubygems.org"), ("go", "proxy.golang.org"),
+    ("pip", "pypi.org"),
+    ("pip3", "pypi.org"),
+    ("uv", "pypi.org"),
+    ("poetry", "pypi.org"),
+    ("npm", "registry.npmjs.org"),
+    ("npx", "registry.npmjs.org"),
+    ("yarn", "registry.yarnpkg.com"),
+    ("pnpm", "registry.npmjs.org"),
+    ("cargo", "index.crates.io"),
+    ("rustup", "static.rust-lang.org"),
+    ("gem", "rubygems.org"),
+    ("bundle", "rubygems.org"),
+    ("go", "proxy.golang.org"),
 ];
 
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
@@ -28,14 +67,21 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if !is_refused && !complaint.says(Class::Unreachable) {
         return None;
     }
-    let is_other = OTHER_SOCKETS.iter().any(|kind| case.script.text.contains(kind));
-    let is_local = ["AF_UNIX", "unix:", "--unix-socket", "UNIXSocket"].iter().any(|it| case.script.text.contains(it) || complaint.line.contains(it));
+    let is_other = OTHER_SOCKETS
+        .iter()
+        .any(|kind| case.script.text.contains(kind));
+    let is_local = ["AF_UNIX", "unix:", "--unix-socket", "UNIXSocket"]
+        .iter()
+        .any(|it| case.script.text.contains(it) || complaint.line.contains(it));
     if is_other || is_local {
         return None;
     }
     if case.view.network == Network::On {
         // Sockets of the internet are refused only where there is no network.
-        let may_be = !case.view.restrictions_known && is_refused && is_about_sockets(case, complaint) && !case.script.runs("ping");
+        let may_be = !case.view.restrictions_known
+            && is_refused
+            && is_about_sockets(case, complaint)
+            && !case.script.runs("ping");
         if !may_be {
             return None;
         }
@@ -43,7 +89,10 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         return None;
     }
     let offline = ["--no-index", "--offline", "npm_config_offline"];
-    if offline.iter().any(|option| case.script.text.contains(option)) {
+    if offline
+        .iter()
+        .any(|option| case.script.text.contains(option))
+    {
         return None;
     }
     let host = host(case, complaint)?;
@@ -54,8 +103,13 @@ fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
     let line = complaint.line.to_lowercase();
     let near = case.output.lines[..complaint.at].iter().rev().take(4);
     let is_in = |text: &str| ABOUT_SOCKETS.iter().any(|word| text.contains(word));
-    let is_off = case.view.network != Network::On && !hosts(case).is_empty() && !complaint.names.iter().any(|name| name.starts_with('/'));
-    is_off || is_in(&line) || near.map(|it| it.to_lowercase()).any(|it| is_in(&it)) || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
+    let is_off = case.view.network != Network::On
+        && !hosts(case).is_empty()
+        && !complaint.names.iter().any(|name| name.starts_with('/'));
+    is_off
+        || is_in(&line)
+        || near.map(|it| it.to_lowercase()).any(|it| is_in(&it))
+        || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
 }
 
 /// The machine that was to be reached: as the complaint calls it, as the command does, or where the program goes by itself.
@@ -66,23 +120,43 @@ fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
         // The command knows the port.
         let same = of_command.into_iter().find(|host| host.name == said.name);
         let is_any = said.name == "0.0.0.0" || said.name == "::";
-        return Some(same.unwrap_or(if is_any { Host { port: None, ..said } } else { said }));
+        return Some(same.unwrap_or(if is_any {
+            Host { port: None, ..said }
+        } else {
+            said
+        }));
     }
     if let Some(host) = of_command.into_iter().next() {
         return Some(host);
     }
-    let near = case.output.lines.iter().find_map(|line| hosts_in(line).into_iter().next());
+    let near = case
+        .output
+        .lines
+        .iter()
+        .find_map(|line| hosts_in(line).into_iter().next());
     let usual = || {
         let mut programs = USUAL.iter();
         let found = programs.find(|(program, _)| case.script.runs(program));
-        found.map(|(_, host)| Host { name: (*host).to_owned(), port: None })
+        found.map(|(_, host)| Host {
+            name: (*host).to_owned(),
+            port: None,
+        })
     };
-    near.or_else(usual).or_else(|| Some(Host { name: "0.0.0.0".to_owned(), port: None }).filter(|_| listens(case, complaint)))
+    near.or_else(usual).or_else(|| {
+        Some(Host {
+            name: "0.0.0.0".to_owned(),
+            port: None,
+        })
+        .filter(|_| listens(case, complaint))
+    })
 }
 
 fn listens(case: &Case<'_>, complaint: &Complaint) -> bool {
     let words = ["listen", "bind", "server"];
-    words.iter().any(|word| case.script.text.to_lowercase().contains(word) || complaint.line.to_lowercase().contains(word))
+    words.iter().any(|word| {
+        case.script.text.to_lowercase().contains(word)
+            || complaint.line.to_lowercase().contains(word)
+    })
 }
 
 /// The machines that the command names.
@@ -92,7 +166,10 @@ pub(super) fn hosts(case: &Case<'_>) -> Vec<Host> {
         for word in command.arguments() {
             let name = word.rsplit('@').next().unwrap_or(word);
             let (name, port) = name.split_once(':').unwrap_or((name, ""));
-            let host = Host { name: name.to_owned(), port: port.parse().ok() };
+            let host = Host {
+                name: name.to_owned(),
+                port: port.parse().ok(),
+            };
             if looks_like_host(name) && !hosts.iter().any(|it| it.name == host.name) {
                 hosts.push(host);
             }
@@ -100,16 +177,27 @@ pub(super) fn hosts(case: &Case<'_>) -> Vec<Host> {
     }
     for literal in super::candidates::quoted(&case.script.text) {
         if looks_like_host(literal) && !hosts.iter().any(|it| it.name == literal) {
-            hosts.push(Host { name: literal.to_owned(), port: None });
+            hosts.push(Host {
+                name: literal.to_owned(),
+                port: None,
+            });
         }
     }
     hosts
 }
 
 fn no_network(case: &Case<'_>, host: &Host) -> Denial {
-    let (kind, subject) = if host.is_local() { (DenialKind::Loopback, host.with_port()) } else { (DenialKind::NetworkOff, host.name.clone()) };
+    let (kind, subject) = if host.is_local() {
+        (DenialKind::Loopback, host.with_port())
+    } else {
+        (DenialKind::NetworkOff, host.name.clone())
+    };
     let by_owner = case.view.network == Network::OffByOwner;
-    let owner_can = if by_owner { "--network on" } else { "network: true in the tool file" };
+    let owner_can = if by_owner {
+        "--network on"
+    } else {
+        "network: true in the tool file"
+    };
     let who = match case.view.network {
         Network::OffByOwner => "the owner started the server without it",
         Network::OffByToolFile => "its tool file says so",
@@ -125,7 +213,11 @@ fn no_network(case: &Case<'_>, host: &Host) -> Denial {
         text: format!(
             "{subject} was refused because this command has no network ({who}): {what}, and trying again will not help. The owner can change that with \
              `{owner_can}`{}.",
-            if host.is_local() { "; a unix socket in the project works without" } else { "" }
+            if host.is_local() {
+                "; a unix socket in the project works without"
+            } else {
+                ""
+            }
         ),
         subject,
         owner_can: owner_can.to_owned(),

@@ -52,7 +52,13 @@ pub(super) fn resolve(name: &str, directory: &Path, view: &View<'_>) -> Option<P
     if name.is_empty() || name.len() > 4096 || name.contains(['\n', '\0']) {
         return None;
     }
-    let schemes = ["file://localhost", "file://", "unix://", "unix:", "sqlite:///"];
+    let schemes = [
+        "file://localhost",
+        "file://",
+        "unix://",
+        "unix:",
+        "sqlite:///",
+    ];
     let plain = schemes.iter().find_map(|scheme| name.strip_prefix(scheme));
     let name = plain.unwrap_or(name);
     if name.contains("://") || name.starts_with("//") {
@@ -97,8 +103,14 @@ pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
     if view.readable.iter().any(|it| path.starts_with(it)) {
         return Place::System;
     }
-    let visible = [view.scope].into_iter().chain(view.readable.iter().map(PathBuf::as_path));
-    let granted = view.grants_read.iter().chain(view.grants_write).map(PathBuf::as_path);
+    let visible = [view.scope]
+        .into_iter()
+        .chain(view.readable.iter().map(PathBuf::as_path));
+    let granted = view
+        .grants_read
+        .iter()
+        .chain(view.grants_write)
+        .map(PathBuf::as_path);
     if visible.chain(granted).any(|it| it.starts_with(path)) {
         return Place::Way;
     }
@@ -108,7 +120,9 @@ pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
 /// The protected path that a path is in, is, or holds.
 fn protected(path: &Path, view: &View<'_>) -> Option<PathBuf> {
     let is_root_of = |path: &Path| {
-        path == view.scope || view.grants_write.iter().any(|it| it == path) || view.scope.starts_with(path)
+        path == view.scope
+            || view.grants_write.iter().any(|it| it == path)
+            || view.scope.starts_with(path)
     };
     let mut all = view.protected.iter();
     let found = all.find(|it| path.starts_with(it) || (it.starts_with(path) && !is_root_of(path)));
@@ -118,11 +132,27 @@ fn protected(path: &Path, view: &View<'_>) -> Option<PathBuf> {
 /// Whether only root may read a path on an ordinary machine.
 pub(super) fn is_for_root_only(path: &Path) -> bool {
     let paths = [
-        "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
-        "/etc/ssl/private", "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key",
-        "/etc/ssh/ssh_host_ed25519_key", "/etc/security/opasswd", "/root", "/lost+found", "/var/lib/private",
-        "/var/spool/cron/crontabs", "/var/log/btmp", "/var/log/audit", "/var/lib/docker", "/var/lib/mysql",
-        "/sys/kernel/debug", "/boot/efi",
+        "/etc/shadow",
+        "/etc/shadow-",
+        "/etc/gshadow",
+        "/etc/gshadow-",
+        "/etc/sudoers",
+        "/etc/sudoers.d",
+        "/etc/ssl/private",
+        "/etc/ssh/ssh_host_rsa_key",
+        "/etc/ssh/ssh_host_ecdsa_key",
+        "/etc/ssh/ssh_host_ed25519_key",
+        "/etc/security/opasswd",
+        "/root",
+        "/lost+found",
+        "/var/lib/private",
+        "/var/spool/cron/crontabs",
+        "/var/log/btmp",
+        "/var/log/audit",
+        "/var/lib/docker",
+        "/var/lib/mysql",
+        "/sys/kernel/debug",
+        "/boot/efi",
     ];
     paths.iter().any(|it| path.starts_with(it))
 }
@@ -130,10 +160,12 @@ pub(super) fn is_for_root_only(path: &Path) -> bool {
 /// Whether only root may write a path on an ordinary machine.
 pub(super) fn is_written_by_root_only(path: &Path) -> bool {
     let directories = [
-        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/var", "/boot", "/root", "/sys",
-        "/proc", "/dev", "/run", "/nix",
+        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/var",
+        "/boot", "/root", "/sys", "/proc", "/dev", "/run", "/nix",
     ];
-    let is_top = path.parent().is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"));
+    let is_top = path
+        .parent()
+        .is_none_or(|parent| parent == Path::new("/") || parent == Path::new("/home"));
     is_top || directories.iter().any(|it| path.starts_with(it))
 }
 

@@ -13,19 +13,40 @@ use super::script::Mention;
 
 /// Who says "no such file" of a program that it was to run.
 const RUNNERS: [&str; 17] = [
-    "xargs", "env", "timeout", "nice", "make", "gmake", "sudo", "nohup", "setsid", "stdbuf", "time", "find", "watch", "parallel", "ninja", "strace", "sh",
+    "xargs", "env", "timeout", "nice", "make", "gmake", "sudo", "nohup", "setsid", "stdbuf",
+    "time", "find", "watch", "parallel", "ninja", "strace", "sh",
 ];
 /// Words that say the same.
-const RUNNING: [&str; 8] = ["spawn", "exec", "failed to run", "running", "could not run", "cannot run", "subprocess", "could not execute"];
+const RUNNING: [&str; 8] = [
+    "spawn",
+    "exec",
+    "failed to run",
+    "running",
+    "could not run",
+    "cannot run",
+    "subprocess",
+    "could not execute",
+];
 
 /// A program that was not found and that the owner has.
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
-    let is_about_program = complaint.says(Class::NoCommand) || (complaint.says(Class::NotFound) && runs_others(case, complaint));
+    let is_about_program = complaint.says(Class::NoCommand)
+        || (complaint.says(Class::NotFound) && runs_others(case, complaint));
     if !is_about_program {
         return None;
     }
-    let names = complaint.names.iter().map(String::as_str).filter(|name| is_program_name(name));
-    let mut words = names.flat_map(|name| [name.to_owned(), format!("cargo-{name}"), format!("git-{name}")]);
+    let names = complaint
+        .names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| is_program_name(name));
+    let mut words = names.flat_map(|name| {
+        [
+            name.to_owned(),
+            format!("cargo-{name}"),
+            format!("git-{name}"),
+        ]
+    });
     words.find_map(|name| hidden(case, &name))
 }
 
@@ -41,7 +62,10 @@ pub(super) fn probed(case: &Case<'_>) -> Option<Denial> {
         "-v" | "-V" => Some(command.arguments()),
         _ => None,
     });
-    let mut names = asked.flatten().filter(|word| !word.starts_with('-')).map(String::as_str);
+    let mut names = asked
+        .flatten()
+        .filter(|word| !word.starts_with('-'))
+        .map(String::as_str);
     names.find_map(|name| hidden(case, name)).or_else(|| {
         let after = case.script.text.split("which(").skip(1);
         let mut names = after.filter_map(|rest| rest.split(['\'', '"']).nth(1));
@@ -51,7 +75,12 @@ pub(super) fn probed(case: &Case<'_>) -> Option<Denial> {
 
 /// A program that could not be started, in a command that says nothing more.
 pub(super) fn unsaid(case: &Case<'_>) -> Option<Denial> {
-    let is_not_found = case.failure.exit_code == Some(127) || case.output.complaints.iter().any(|it| it.says(Class::NotFound) && it.names.is_empty());
+    let is_not_found = case.failure.exit_code == Some(127)
+        || case
+            .output
+            .complaints
+            .iter()
+            .any(|it| it.says(Class::NotFound) && it.names.is_empty());
     let mut commands = case.script.commands.iter().filter(|_| is_not_found);
     commands.find_map(|command| hidden(case, command.words.first()?))
 }
@@ -69,7 +98,10 @@ fn runs_others(case: &Case<'_>, complaint: &Complaint) -> bool {
 
 fn is_program_name(name: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "._+-".contains(letter);
-    !name.is_empty() && name.len() <= 64 && name.chars().all(is_letter) && !name.starts_with(['-', '.'])
+    !name.is_empty()
+        && name.len() <= 64
+        && name.chars().all(is_letter)
+        && !name.starts_with(['-', '.'])
 }
 
 /// A program that the owner has where commands do not see it.
@@ -85,8 +117,12 @@ fn hidden(case: &Case<'_>, name: &str) -> Option<Denial> {
 
 /// Whether a path that was not found was to be run.
 pub(super) fn is_program(case: &Case<'_>, path: &Path, mention: Option<&Mention>) -> bool {
-    let directory = path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
-    let is_of_programs = directory.is_some_and(|it| matches!(it.as_str(), "bin" | "sbin" | "shims" | "scripts"));
+    let directory = path
+        .parent()
+        .and_then(Path::file_name)
+        .map(|it| it.to_string_lossy().into_owned());
+    let is_of_programs =
+        directory.is_some_and(|it| matches!(it.as_str(), "bin" | "sbin" | "shims" | "scripts"));
     let is_run = mention.is_some_and(|it| it.runs);
     is_run || (is_of_programs && matches!(case.failure.exit_code, Some(126 | 127)))
 }

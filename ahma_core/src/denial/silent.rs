@@ -7,16 +7,21 @@ use std::path::Path;
 use super::case::Case;
 use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
-use super::files::{home_private, read_outside, toolchain, write_outside};
 use super::intent::message_writes;
 use super::phrases::Class;
 use super::places::{Place, is_for_root_only, is_written_by_root_only};
+use super::refused::{home_private, read_outside, toolchain, write_outside};
 use super::script::Mention;
 use super::{credentials, programs, sockets};
 
 /// Messages that are about a file and do not name it.
-const ABOUT_FILES: [&str; 5] =
-    ["error encountered when reading a file", "failure writing output", "failed writing", "error reading file", "couldn't connect to server"];
+const ABOUT_FILES: [&str; 5] = [
+    "error encountered when reading a file",
+    "failure writing output",
+    "failed writing",
+    "error reading file",
+    "couldn't connect to server",
+];
 
 pub(super) fn judge(case: &Case<'_>) -> Option<Denial> {
     if !case.failed() {
@@ -26,26 +31,50 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Denial> {
         return Some(denial);
     }
     let complaints = &case.output.complaints;
-    let telling = complaints.iter().find(|complaint| is_nameless(case, complaint));
+    let telling = complaints
+        .iter()
+        .find(|complaint| is_nameless(case, complaint));
     if let Some(complaint) = telling {
-        return java(case).or_else(|| managed(case, complaint)).or_else(|| by_command(case, Some(complaint), false));
+        return java(case)
+            .or_else(|| managed(case, complaint))
+            .or_else(|| by_command(case, Some(complaint), false));
     }
     if let Some(denial) = java(case) {
         return Some(denial);
     }
     let is_wordless = case.failure.output.trim().is_empty();
     if !complaints.is_empty() {
-        return is_one_program(case).then(|| by_command(case, None, false)).flatten();
+        return is_one_program(case)
+            .then(|| by_command(case, None, false))
+            .flatten();
     }
     by_command(case, None, !is_wordless)
 }
 
 /// Whether one program that takes names, and no code, said one thing: then what it was given is what it is about.
 fn is_one_program(case: &Case<'_>) -> bool {
-    let code = ["python", "python3", "node", "perl", "ruby", "php", "make", "npm", "cargo", "go", "gcc", "cc", "bash", "sh"];
-    let ran: Vec<&str> = case.script.commands.iter().map(|command| command.name()).filter(|name| !matches!(*name, "" | "cd" | "export" | "set")).collect();
-    let lines = case.output.lines.iter().filter(|line| !line.trim().is_empty()).count();
-    let is_vague = case.output.complaints.iter().all(|complaint| !complaint.is_clear());
+    let code = [
+        "python", "python3", "node", "perl", "ruby", "php", "make", "npm", "cargo", "go", "gcc",
+        "cc", "bash", "sh",
+    ];
+    let ran: Vec<&str> = case
+        .script
+        .commands
+        .iter()
+        .map(|command| command.name())
+        .filter(|name| !matches!(*name, "" | "cd" | "export" | "set"))
+        .collect();
+    let lines = case
+        .output
+        .lines
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .count();
+    let is_vague = case
+        .output
+        .complaints
+        .iter()
+        .all(|complaint| !complaint.is_clear());
     matches!(ran.as_slice(), [program] if !code.contains(program)) && lines <= 2 && is_vague
 }
 
@@ -55,9 +84,19 @@ fn is_nameless(case: &Case<'_>, complaint: &Complaint) -> bool {
     let is_clear = complaint.says(Class::NotFound) || complaint.says(Class::ReadOnly);
     let is_about_file = is_clear || ABOUT_FILES.iter().any(|it| line.contains(it));
     // A word of the command that stands in the line is what it names.
-    let names = complaint.names.iter().filter(|name| !name.contains(' ') && name.len() > 1);
-    let mut words = case.script.commands.iter().flat_map(|command| command.arguments());
-    let names_something = names.clone().any(|name| name.contains('/') || (looks_like_a_file(name) && words.any(|word| word.contains(name.as_str()))));
+    let names = complaint
+        .names
+        .iter()
+        .filter(|name| !name.contains(' ') && name.len() > 1);
+    let mut words = case
+        .script
+        .commands
+        .iter()
+        .flat_map(|command| command.arguments());
+    let names_something = names.clone().any(|name| {
+        name.contains('/')
+            || (looks_like_a_file(name) && words.any(|word| word.contains(name.as_str())))
+    });
     is_about_file && !names_something
 }
 
@@ -69,14 +108,25 @@ fn looks_like_a_file(name: &str) -> bool {
 fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool) -> Option<Denial> {
     let is_meant = |mention: &&Mention| {
         let is_probe = !only_probed || mention.probed;
-        is_probe && !mention.printed && !mention.runs && !mention.searched && case.is_hidden(&mention.path)
+        is_probe
+            && !mention.printed
+            && !mention.runs
+            && !mention.searched
+            && case.is_hidden(&mention.path)
     };
     let mut meant: Vec<&Mention> = case.script.mentions.iter().filter(is_meant).collect();
     if meant.is_empty() && complaint.is_some() {
-        meant = case.script.mentions.iter().filter(|it| it.printed && case.is_hidden(&it.path)).collect();
+        meant = case
+            .script
+            .mentions
+            .iter()
+            .filter(|it| it.printed && case.is_hidden(&it.path))
+            .collect();
     }
     let first = *meant.first()?;
-    let is_same = |mention: &&Mention| mention.path.starts_with(&first.path) || first.path.starts_with(&mention.path);
+    let is_same = |mention: &&Mention| {
+        mention.path.starts_with(&first.path) || first.path.starts_with(&mention.path)
+    };
     if !meant.iter().all(|it| is_same(it)) {
         return None;
     }
@@ -84,7 +134,9 @@ fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool)
     let mut text = first.text.as_str();
     if text.contains(['*', '?']) {
         path = path.parent()?;
-        text = text.rsplit_once('/').map_or(text, |(directory, _)| directory);
+        text = text
+            .rsplit_once('/')
+            .map_or(text, |(directory, _)| directory);
     }
     let named = case.called(text, path);
     if sockets::is_socket(&named.path) {
@@ -94,10 +146,16 @@ fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool)
         return Some(credentials::missing(&named));
     }
     let is_home = matches!(case.place(path), Place::Home(_));
-    let is_ordinary = !case.view.is_root && !case.view.user_home.is_some_and(|home| named.path.starts_with(home));
-    let writes = first.writes || complaint.is_some_and(|it| it.says(Class::ReadOnly) || message_writes(&it.line));
+    let is_ordinary = !case.view.is_root
+        && !case
+            .view
+            .user_home
+            .is_some_and(|home| named.path.starts_with(home));
+    let writes = first.writes
+        || complaint.is_some_and(|it| it.says(Class::ReadOnly) || message_writes(&it.line));
     if writes && !is_home {
-        return (!is_ordinary || !is_written_by_root_only(&named.path)).then(|| write_outside(case, named, first.whole));
+        return (!is_ordinary || !is_written_by_root_only(&named.path))
+            .then(|| write_outside(case, named, first.whole));
     }
     if is_ordinary && is_for_root_only(&named.path) {
         return None;
@@ -105,7 +163,11 @@ fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool)
     if programs::is_program(case, path, Some(first)) {
         return Some(programs::hidden_path(&named));
     }
-    Some(if is_home { home_private(&named) } else { read_outside(case, &named) })
+    Some(if is_home {
+        home_private(&named)
+    } else {
+        read_outside(case, &named)
+    })
 }
 
 /// A manager of toolchains that wanted to change them.
@@ -113,7 +175,11 @@ fn managed(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let is_refused = complaint.says(Class::ReadOnly);
     let mut grants = case.view.grants_read.iter().filter(|_| is_refused);
     grants.find_map(|grant| {
-        let manager = grant.file_name()?.to_string_lossy().trim_start_matches('.').to_owned();
+        let manager = grant
+            .file_name()?
+            .to_string_lossy()
+            .trim_start_matches('.')
+            .to_owned();
         (!manager.is_empty() && case.script.runs(&manager)).then(|| toolchain(&manager, grant))
     })
 }
@@ -131,17 +197,31 @@ const DATABASES: [(&str, &str, &str); 6] = [
 fn database(case: &Case<'_>) -> Option<Denial> {
     let complaints = case.output.complaints.iter();
     let mut found = complaints.flat_map(|complaint| {
-        let is_meant = |(speaker, message, _): &&(&str, &str, &str)| complaint.speaker() == *speaker && complaint.line.to_lowercase().contains(message);
-        DATABASES.iter().filter(is_meant).map(|(_, _, path)| Path::new(*path))
+        let is_meant = |(speaker, message, _): &&(&str, &str, &str)| {
+            complaint.speaker() == *speaker && complaint.line.to_lowercase().contains(message)
+        };
+        DATABASES
+            .iter()
+            .filter(is_meant)
+            .map(|(_, _, path)| Path::new(*path))
     });
     let path = found.find(|path| case.is_hidden(path))?;
-    Some(read_outside(case, &case.called(&path.display().to_string(), path)))
+    Some(read_outside(
+        case,
+        &case.called(&path.display().to_string(), path),
+    ))
 }
 
 /// Engines that run containers for an ordinary user, which takes namespaces that commands do not get.
 fn containers(case: &Case<'_>) -> Option<Denial> {
-    let engine = ["podman", "buildah"].into_iter().find(|engine| case.script.runs(engine))?;
-    let is_refused = |complaint: &Complaint| complaint.is_clear() && !complaint.says(Class::NoCommand) && complaint.names.iter().all(|name| !name.contains('/'));
+    let engine = ["podman", "buildah"]
+        .into_iter()
+        .find(|engine| case.script.runs(engine))?;
+    let is_refused = |complaint: &Complaint| {
+        complaint.is_clear()
+            && !complaint.says(Class::NoCommand)
+            && complaint.names.iter().all(|name| !name.contains('/'))
+    };
     case.output.complaints.iter().any(is_refused).then(|| Denial {
         kind: DenialKind::Other,
         subject: engine.to_owned(),
@@ -153,22 +233,42 @@ fn containers(case: &Case<'_>) -> Option<Denial> {
 /// A Java whose settings are in `/etc`, as Debian has it: it does not start at all.
 fn java(case: &Case<'_>) -> Option<Denial> {
     let lines = &case.output.lines;
-    let is_java = lines.iter().any(|line| line.contains("Error loading java.security file") || line.contains("java.security") && line.contains("InternalError"));
-    let is_java = is_java || lines.iter().any(|line| line.contains("ServiceConfigurationError")) && case.script.runs("jshell");
+    let is_java = lines.iter().any(|line| {
+        line.contains("Error loading java.security file")
+            || line.contains("java.security") && line.contains("InternalError")
+    });
+    let is_java = is_java
+        || lines
+            .iter()
+            .any(|line| line.contains("ServiceConfigurationError"))
+            && case.script.runs("jshell");
     if !is_java {
         return None;
     }
     let security = Path::new("/usr/lib/jvm/default-java/conf/security/java.security");
     let settings = match case.lookup.inside(security) {
-        super::view::Presence::LeadsTo(target) => target.ancestors().find(|it| it.parent() == Some(Path::new("/etc"))).map(Path::to_owned),
+        super::view::Presence::LeadsTo(target) => target
+            .ancestors()
+            .find(|it| it.parent() == Some(Path::new("/etc")))
+            .map(Path::to_owned),
         _ => None,
     };
     let version = lines.iter().chain([&case.script.text]).find_map(|line| {
         let rest = line.split("java-").nth(1)?;
-        let digits: String = rest.trim_start_matches("1.").chars().take_while(char::is_ascii_digit).collect();
+        let digits: String = rest
+            .trim_start_matches("1.")
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
         (!digits.is_empty() && rest.contains("openjdk")).then_some(digits)
     });
-    let path = settings.unwrap_or_else(|| format!("/etc/java-{}-openjdk", version.as_deref().unwrap_or("VERSION")).into());
+    let path = settings.unwrap_or_else(|| {
+        format!(
+            "/etc/java-{}-openjdk",
+            version.as_deref().unwrap_or("VERSION")
+        )
+        .into()
+    });
     let named = case.called(&path.display().to_string(), &path);
     Some(read_outside(case, &named))
 }

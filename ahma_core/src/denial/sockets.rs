@@ -8,19 +8,35 @@ use super::places::shown;
 
 /// Whether a path names a socket, as far as its name tells.
 pub(super) fn is_socket(path: &Path) -> bool {
-    let name = path.file_name().map_or_else(String::new, |it| it.to_string_lossy().to_lowercase());
-    let is_named = name.ends_with(".sock") || name.ends_with(".socket") || name.starts_with(".s.pgsql.") || name.starts_with("s.gpg-agent");
-    is_named || (path.starts_with("/run") || path.starts_with("/var/run")) && !name.contains('.') && name.contains("sock")
+    let name = path
+        .file_name()
+        .map_or_else(String::new, |it| it.to_string_lossy().to_lowercase());
+    let is_named = name.ends_with(".sock")
+        || name.ends_with(".socket")
+        || name.starts_with(".s.pgsql.")
+        || name.starts_with("s.gpg-agent");
+    is_named
+        || (path.starts_with("/run") || path.starts_with("/var/run"))
+            && !name.contains('.')
+            && name.contains("sock")
 }
 
 pub(super) fn denied(named: &Named) -> Denial {
     let Named { name, path } = named;
-    let is_docker = name.contains("docker") || name.contains("containerd") || name.contains("podman");
-    let warning = if is_docker { ", but who can use this one is root on the machine" } else { "" };
+    let is_docker =
+        name.contains("docker") || name.contains("containerd") || name.contains("podman");
+    let warning = if is_docker {
+        ", but who can use this one is root on the machine"
+    } else {
+        ""
+    };
     Denial {
         kind: DenialKind::SocketDenied,
         subject: path.display().to_string(),
-        owner_can: format!("--sandbox-write {} (for docker this means root)", path.display()),
+        owner_can: format!(
+            "--sandbox-write {} (for docker this means root)",
+            path.display()
+        ),
         text: format!(
             "{name} is the socket of a service outside the sandbox, which commands cannot reach, whether or not the service runs: starting it or trying \
              again will not help. The owner can let commands use it with `--sandbox-write {}`{warning}.",

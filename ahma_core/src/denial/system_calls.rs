@@ -10,31 +10,91 @@ use super::phrases::Class;
 
 /// Programs and calls that the sandbox refuses to everyone.
 const FOR_EVERYONE: [(&str, &str); 22] = [
-    ("unshare", "unshare"), ("bwrap", "unshare"), ("newuidmap", "newuidmap"), ("nsenter", "setns"), ("keyctl", "keyctl"), ("perf", "perf_event_open"), ("perf_event_open", "perf_event_open"),
-    ("io_uring", "io_uring_setup"), ("bpf", "bpf"), ("bpftool", "bpf"), ("bpftrace", "bpf"), ("userfaultfd", "userfaultfd"), ("add_key", "add_key"), ("request_key", "request_key"), ("systemd-run", "systemd-run"),
-    ("flatpak", "unshare"), ("rootlesskit", "unshare"), ("setarch", "personality"), ("prlimit", "prlimit64"), ("clone_newuser", "unshare"), ("ping", "ping"), ("io_setup", "io_setup"),
+    ("unshare", "unshare"),
+    ("bwrap", "unshare"),
+    ("newuidmap", "newuidmap"),
+    ("nsenter", "setns"),
+    ("keyctl", "keyctl"),
+    ("perf", "perf_event_open"),
+    ("perf_event_open", "perf_event_open"),
+    ("io_uring", "io_uring_setup"),
+    ("bpf", "bpf"),
+    ("bpftool", "bpf"),
+    ("bpftrace", "bpf"),
+    ("userfaultfd", "userfaultfd"),
+    ("add_key", "add_key"),
+    ("request_key", "request_key"),
+    ("systemd-run", "systemd-run"),
+    ("flatpak", "unshare"),
+    ("rootlesskit", "unshare"),
+    ("setarch", "personality"),
+    ("prlimit", "prlimit64"),
+    ("clone_newuser", "unshare"),
+    ("ping", "ping"),
+    ("io_setup", "io_setup"),
 ];
 /// What only root may do, and root in the sandbox may not.
 const FOR_ROOT: [(&str, &str); 36] = [
-    ("chown", "chown"), ("lchown", "chown"), ("fchown", "chown"), ("chgrp", "chown"), ("setgroups", "setgroups"), ("setuid", "setuid"), ("setgid", "setgid"), ("setreuid", "setuid"), ("su", "su"), ("sudo", "sudo"), ("runuser", "runuser"), ("dmesg", "dmesg"),
-    ("ping", "ping"), ("hostname", "sethostname"), ("sethostname", "sethostname"), ("date", "settimeofday"), ("mount", "mount"), ("umount", "umount"), ("swapon", "swapon"), ("modprobe", "modprobe"), ("insmod", "insmod"),
-    ("chroot", "chroot"), ("iptables", "iptables"), ("nft", "nft"), ("mknod", "mknod"), ("losetup", "losetup"), ("reboot", "reboot"), ("tcpdump", "tcpdump"), ("setcap", "setcap"), ("sysctl", "sysctl"),
-    ("useradd", "useradd"), ("setpriv", "setpriv"), ("ip", "ip"), ("chattr", "chattr"), ("renice", "setpriority"), ("nice", "setpriority"),
+    ("chown", "chown"),
+    ("lchown", "chown"),
+    ("fchown", "chown"),
+    ("chgrp", "chown"),
+    ("setgroups", "setgroups"),
+    ("setuid", "setuid"),
+    ("setgid", "setgid"),
+    ("setreuid", "setuid"),
+    ("su", "su"),
+    ("sudo", "sudo"),
+    ("runuser", "runuser"),
+    ("dmesg", "dmesg"),
+    ("ping", "ping"),
+    ("hostname", "sethostname"),
+    ("sethostname", "sethostname"),
+    ("date", "settimeofday"),
+    ("mount", "mount"),
+    ("umount", "umount"),
+    ("swapon", "swapon"),
+    ("modprobe", "modprobe"),
+    ("insmod", "insmod"),
+    ("chroot", "chroot"),
+    ("iptables", "iptables"),
+    ("nft", "nft"),
+    ("mknod", "mknod"),
+    ("losetup", "losetup"),
+    ("reboot", "reboot"),
+    ("tcpdump", "tcpdump"),
+    ("setcap", "setcap"),
+    ("sysctl", "sysctl"),
+    ("useradd", "useradd"),
+    ("setpriv", "setpriv"),
+    ("ip", "ip"),
+    ("chattr", "chattr"),
+    ("renice", "setpriority"),
+    ("nice", "setpriority"),
 ];
 
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let text = &case.script.text;
     // Priorities are refused with other words.
-    let is_priority = complaint.says(Class::Denied) && case.view.is_root && matches!(complaint.speaker(), "nice" | "renice");
+    let is_priority = complaint.says(Class::Denied)
+        && case.view.is_root
+        && matches!(complaint.speaker(), "nice" | "renice");
     let is_refused = complaint.says(Class::NotPermitted) || is_priority;
     let speaker = complaint.speaker();
     if complaint.line.contains("cannot modify limit") {
         return None;
     }
     // The kernel says that no namespaces are left, and root that a user is not known.
-    let is_namespace = complaint.says(Class::NoSpace) && (speaker == "unshare" || complaint.line.contains("namespace") || text.contains("unshare"));
+    let is_namespace = complaint.says(Class::NoSpace)
+        && (speaker == "unshare"
+            || complaint.line.contains("namespace")
+            || text.contains("unshare"));
     let is_owner = complaint.says(Class::Invalid) && case.view.is_root;
-    if is_owner && (complaint.line.contains("ownership") || complaint.line.contains("chown") || complaint.line.contains("changing group")) {
+    if is_owner
+        && (complaint.line.contains("ownership")
+            || complaint.line.contains("chown")
+            || complaint.line.contains("changing group"))
+    {
         return Some(denied("chown"));
     }
     if is_owner && let Some(call) = named(&FOR_ROOT[..11], case, speaker) {
@@ -58,42 +118,110 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     if sets_user_id(case) {
         return Some(denied("chmod"));
     }
-    if complaint.line.to_lowercase().contains("no new privileges") || complaint.line.contains("effective uid is not 0") || complaint.line.contains("setuid bit") {
+    if complaint.line.to_lowercase().contains("no new privileges")
+        || complaint.line.contains("effective uid is not 0")
+        || complaint.line.contains("setuid bit")
+    {
         return Some(denied(speaker));
     }
     let is_known = || FOR_ROOT.iter().any(|(name, _)| *name == speaker);
-    let is_program = || case.script.commands.iter().any(|command| command.name() == speaker && !INTERPRETERS.contains(&speaker));
+    let is_program = || {
+        case.script
+            .commands
+            .iter()
+            .any(|command| command.name() == speaker && !INTERPRETERS.contains(&speaker))
+    };
     if !case.view.is_root {
         // What an ordinary user is refused anyway is known; the rest is ours.
         let names_path = complaint.names.iter().any(|name| name.contains('/'));
-        return (complaint.line.to_lowercase().contains("operation not permitted") && !is_known() && is_program() && !names_path && !is_about_files(speaker)).then(|| denied(speaker));
+        return (complaint
+            .line
+            .to_lowercase()
+            .contains("operation not permitted")
+            && !is_known()
+            && is_program()
+            && !names_path
+            && !is_about_files(speaker))
+        .then(|| denied(speaker));
     }
     let known = named(&FOR_ROOT, case, speaker);
-    let is_run = || case.script.commands.iter().find(|command| command.name() == speaker).map(|command| command.name());
+    let is_run = || {
+        case.script
+            .commands
+            .iter()
+            .find(|command| command.name() == speaker)
+            .map(|command| command.name())
+    };
     known.or_else(is_run).map(denied)
 }
 
 /// Calls that the sandbox refuses, by their numbers on the usual processors.
 const NUMBERS: [(&str, &str); 20] = [
-    ("425", "io_uring_setup"), ("426", "io_uring_enter"), ("427", "io_uring_register"), ("321", "bpf"), ("298", "perf_event_open"), ("323", "userfaultfd"), ("248", "add_key"),
-    ("249", "request_key"), ("250", "keyctl"), ("272", "unshare"), ("308", "setns"), ("103", "syslog"), ("246", "kexec_load"), ("175", "init_module"), ("313", "finit_module"),
-    ("155", "pivot_root"), ("304", "open_by_handle_at"), ("165", "mount"), ("437", "openat2"), ("206", "io_setup"),
+    ("425", "io_uring_setup"),
+    ("426", "io_uring_enter"),
+    ("427", "io_uring_register"),
+    ("321", "bpf"),
+    ("298", "perf_event_open"),
+    ("323", "userfaultfd"),
+    ("248", "add_key"),
+    ("249", "request_key"),
+    ("250", "keyctl"),
+    ("272", "unshare"),
+    ("308", "setns"),
+    ("103", "syslog"),
+    ("246", "kexec_load"),
+    ("175", "init_module"),
+    ("313", "finit_module"),
+    ("155", "pivot_root"),
+    ("304", "open_by_handle_at"),
+    ("165", "mount"),
+    ("437", "openat2"),
+    ("206", "io_setup"),
 ];
 
 /// A call that code makes by its number.
 fn numbered(text: &str) -> Option<&'static str> {
     let mut calls = text.split("syscall(").skip(1);
     calls.find_map(|rest| {
-        let number: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-        NUMBERS.iter().find(|(it, _)| *it == number).map(|(_, call)| *call)
+        let number: String = rest
+            .trim_start()
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        NUMBERS
+            .iter()
+            .find(|(it, _)| *it == number)
+            .map(|(_, call)| *call)
     })
 }
 
-const INTERPRETERS: [&str; 8] = ["bash", "sh", "python3", "python", "node", "perl", "ruby", "php"];
+const INTERPRETERS: [&str; 8] = [
+    "bash", "sh", "python3", "python", "node", "perl", "ruby", "php",
+];
 
 /// Whether a program changes files, or other processes, which their owners may refuse.
 fn is_about_files(program: &str) -> bool {
-    matches!(program, "chmod" | "rm" | "mv" | "cp" | "touch" | "ln" | "mkdir" | "rmdir" | "tee" | "dd" | "kill" | "pkill" | "killall" | "tar" | "rsync" | "install" | "setfacl" | "git")
+    matches!(
+        program,
+        "chmod"
+            | "rm"
+            | "mv"
+            | "cp"
+            | "touch"
+            | "ln"
+            | "mkdir"
+            | "rmdir"
+            | "tee"
+            | "dd"
+            | "kill"
+            | "pkill"
+            | "killall"
+            | "tar"
+            | "rsync"
+            | "install"
+            | "setfacl"
+            | "git"
+    )
 }
 
 /// What a program or the code that is run is called, in a table.
@@ -103,8 +231,16 @@ fn named(table: &[(&str, &'static str)], case: &Case<'_>, speaker: &str) -> Opti
     let called = || {
         table.iter().find(|(name, _)| {
             let is_code = |mark: &str| text.contains(&format!("{mark}{name}("));
-            let is_call = [".", " ", ";", "\"", "'", "("].iter().any(|mark| is_code(mark));
-            is_call || (name.contains('_') && text.contains(name)) || case.script.commands.iter().any(|command| command.name() == *name)
+            let is_call = [".", " ", ";", "\"", "'", "("]
+                .iter()
+                .any(|mark| is_code(mark));
+            is_call
+                || (name.contains('_') && text.contains(name))
+                || case
+                    .script
+                    .commands
+                    .iter()
+                    .any(|command| command.name() == *name)
         })
     };
     said.or_else(called).map(|(_, call)| *call)
@@ -113,13 +249,21 @@ fn named(table: &[(&str, &'static str)], case: &Case<'_>, speaker: &str) -> Opti
 /// Whether a mode with the bits is asked for that let a program run as its owner.
 fn sets_user_id(case: &Case<'_>) -> bool {
     let is_mode = |word: &str| {
-        let digits = word.len() == 4 && word.bytes().all(|it| (b'0'..=b'7').contains(&it)) && matches!(word.as_bytes()[0], b'2' | b'4' | b'6');
+        let digits = word.len() == 4
+            && word.bytes().all(|it| (b'0'..=b'7').contains(&it))
+            && matches!(word.as_bytes()[0], b'2' | b'4' | b'6');
         let letters = word.contains("+s") || word.contains("=s") || word.contains("+gs");
         digits || letters
     };
-    let by_program = case.script.commands.iter().any(|command| matches!(command.name(), "chmod" | "install") && command.arguments().iter().any(|word| is_mode(word)));
+    let by_program = case.script.commands.iter().any(|command| {
+        matches!(command.name(), "chmod" | "install")
+            && command.arguments().iter().any(|word| is_mode(word))
+    });
     let code = &case.script.text;
-    let by_code = code.contains("chmod") && ["0o4", "0o2", "0o6", "S_ISUID", "S_ISGID", "04755", "02755"].iter().any(|it| code.contains(it));
+    let by_code = code.contains("chmod")
+        && ["0o4", "0o2", "0o6", "S_ISUID", "S_ISGID", "04755", "02755"]
+            .iter()
+            .any(|it| code.contains(it));
     by_program || by_code
 }
 

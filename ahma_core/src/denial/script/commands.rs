@@ -51,7 +51,10 @@ impl Simple {
     pub(crate) fn action(&self) -> &str {
         let mut rest = self.arguments().iter();
         while let Some(word) = rest.next() {
-            if matches!(word.as_str(), "-c" | "-C" | "--git-dir" | "--work-tree" | "-m") {
+            if matches!(
+                word.as_str(),
+                "-c" | "-C" | "--git-dir" | "--work-tree" | "-m"
+            ) {
                 rest.next();
             } else if !word.starts_with(['-', '+']) {
                 return word;
@@ -62,13 +65,14 @@ impl Simple {
 }
 
 const KEYWORDS: [&str; 18] = [
-    "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "!", "{", "}", "time", "exec", "command", "builtin", "nohup",
-    "coproc",
+    "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "!", "{", "}", "time",
+    "exec", "command", "builtin", "nohup", "coproc",
 ];
 
 /// Programs that run another one, which is named among their words.
 pub(crate) const RUNNERS: [&str; 14] = [
-    "env", "timeout", "nice", "ionice", "xargs", "sudo", "doas", "stdbuf", "setsid", "setpriv", "unbuffer", "chronic", "npx", "ltrace",
+    "env", "timeout", "nice", "ionice", "xargs", "sudo", "doas", "stdbuf", "setsid", "setpriv",
+    "unbuffer", "chronic", "npx", "ltrace",
 ];
 
 pub(crate) const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "ash"];
@@ -76,7 +80,12 @@ pub(crate) const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "ash"]
 /// The commands of a script that begins in `directory`, with `~` standing for `home`.
 pub(super) fn commands(script: &str, directory: &Path, home: &Path) -> Vec<Simple> {
     let variables = HashMap::from([("HOME".to_owned(), home.display().to_string())]);
-    let mut reading = Reading { directory: directory.to_owned(), home, variables, commands: Vec::new() };
+    let mut reading = Reading {
+        directory: directory.to_owned(),
+        home,
+        variables,
+        commands: Vec::new(),
+    };
     reading.script(script, 0);
     reading.commands
 }
@@ -84,9 +93,21 @@ pub(super) fn commands(script: &str, directory: &Path, home: &Path) -> Vec<Simpl
 /// The commands of a program with its arguments.
 pub(super) fn commands_of(argv: &[String], directory: &Path, home: &Path) -> Vec<Simple> {
     let variables = HashMap::new();
-    let mut reading = Reading { directory: directory.to_owned(), home, variables, commands: Vec::new() };
+    let mut reading = Reading {
+        directory: directory.to_owned(),
+        home,
+        variables,
+        commands: Vec::new(),
+    };
     let words = argv.to_vec();
-    reading.finish(Simple { words, directory: directory.to_owned(), ..Simple::default() }, 0);
+    reading.finish(
+        Simple {
+            words,
+            directory: directory.to_owned(),
+            ..Simple::default()
+        },
+        0,
+    );
     reading.commands
 }
 
@@ -112,11 +133,21 @@ impl Reading<'_> {
                     }
                     let text = self.expand(&word);
                     if let Some(writes) = redirect.take() {
-                        command.redirections.push(Redirection { target: text, writes });
-                    } else if command.words.is_empty() && !word.quoted && KEYWORDS.contains(&text.as_str()) {
-                    } else if let Some((name, value)) = assignment(&text).filter(|_| command.words.is_empty()) {
+                        command.redirections.push(Redirection {
+                            target: text,
+                            writes,
+                        });
+                    } else if command.words.is_empty()
+                        && !word.quoted
+                        && KEYWORDS.contains(&text.as_str())
+                    {
+                    } else if let Some((name, value)) =
+                        assignment(&text).filter(|_| command.words.is_empty())
+                    {
                         self.variables.insert(name.to_owned(), value.to_owned());
-                        command.assignments.push((name.to_owned(), value.to_owned()));
+                        command
+                            .assignments
+                            .push((name.to_owned(), value.to_owned()));
                     } else if !(text.is_empty() && !word.nested.is_empty()) {
                         command.words.push(text);
                     }
@@ -138,7 +169,10 @@ impl Reading<'_> {
     }
 
     fn finish(&mut self, mut command: Simple, depth: usize) {
-        if command.words.is_empty() && command.redirections.is_empty() && command.assignments.is_empty() {
+        if command.words.is_empty()
+            && command.redirections.is_empty()
+            && command.assignments.is_empty()
+        {
             return;
         }
         command.directory.clone_from(&self.directory);
@@ -146,12 +180,17 @@ impl Reading<'_> {
             for word in command.arguments().to_vec() {
                 if let Some((name, value)) = assignment(&word) {
                     self.variables.insert(name.to_owned(), value.to_owned());
-                    command.assignments.push((name.to_owned(), value.to_owned()));
+                    command
+                        .assignments
+                        .push((name.to_owned(), value.to_owned()));
                 }
             }
         }
         if matches!(command.name(), "cd" | "pushd") {
-            let target = command.arguments().iter().find(|word| !word.starts_with('-'));
+            let target = command
+                .arguments()
+                .iter()
+                .find(|word| !word.starts_with('-'));
             let target = target.map_or(self.home.to_owned(), PathBuf::from);
             self.directory = super::super::places::normal(&self.directory.join(target));
         }
@@ -186,7 +225,9 @@ impl Reading<'_> {
         }
         // `--option=~/x` is left alone by shells, `VARIABLE=~/x` is not.
         match text.split_once("=~/") {
-            Some((name, rest)) if !word.quoted && is_name(name) => format!("{name}={}/{rest}", self.home.display()),
+            Some((name, rest)) if !word.quoted && is_name(name) => {
+                format!("{name}={}/{rest}", self.home.display())
+            }
             _ => text,
         }
     }
@@ -194,7 +235,9 @@ impl Reading<'_> {
 
 fn is_name(text: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    !text.is_empty() && text.chars().all(is_letter) && !text.starts_with(|it: char| it.is_ascii_digit())
+    !text.is_empty()
+        && text.chars().all(is_letter)
+        && !text.starts_with(|it: char| it.is_ascii_digit())
 }
 
 fn assignment(text: &str) -> Option<(&str, &str)> {
@@ -204,16 +247,21 @@ fn assignment(text: &str) -> Option<(&str, &str)> {
 /// The script that a shell is given as a word, with the words that follow it.
 fn shell_script(words: &[String]) -> Option<(String, Vec<String>)> {
     let name = |word: &String| word.rsplit('/').next().unwrap_or("").to_owned();
-    let is_wrapped = words.first().is_some_and(|it| RUNNERS.contains(&name(it).as_str()));
+    let is_wrapped = words
+        .first()
+        .is_some_and(|it| RUNNERS.contains(&name(it).as_str()));
     let mut all = words.iter().enumerate();
     let shell = if is_wrapped {
         all.position(|(_, word)| SHELLS.contains(&name(word).as_str()))?
     } else {
-        words.first().filter(|it| SHELLS.contains(&name(it).as_str()))?;
+        words
+            .first()
+            .filter(|it| SHELLS.contains(&name(it).as_str()))?;
         0
     };
     let rest = &words[shell + 1..];
-    let is_option = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
+    let is_option =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
     let option = rest.iter().position(is_option)?;
     let script = rest.get(option + 1)?;
     Some((script.clone(), rest[option + 2..].to_vec()))

@@ -22,16 +22,26 @@ pub(super) struct Word {
 pub(super) enum Token {
     Word(Word),
     /// The end of a command; whether its output goes to the next.
-    End { piped: bool },
+    End {
+        piped: bool,
+    },
     /// A redirection to or from the next word; whether it writes.
-    Redirect { writes: bool },
+    Redirect {
+        writes: bool,
+    },
     /// Text that the command before it reads.
     Input(String),
 }
 
 /// The tokens of a script.
 pub(super) fn tokens(script: &str) -> Vec<Token> {
-    Lexer { rest: script, tokens: Vec::new(), word: None, heredocs: Vec::new() }.run()
+    Lexer {
+        rest: script,
+        tokens: Vec::new(),
+        word: None,
+        heredocs: Vec::new(),
+    }
+    .run()
 }
 
 struct Lexer<'s> {
@@ -160,7 +170,11 @@ impl<'s> Lexer<'s> {
             let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
             let name = inside.split(|letter| !is_name(letter)).next().unwrap_or("");
             self.variable(name);
-        } else if let Some(rest) = self.rest.strip_prefix('\'').filter(|_| self.word.as_ref().is_none_or(|it| !it.quoted)) {
+        } else if let Some(rest) = self
+            .rest
+            .strip_prefix('\'')
+            .filter(|_| self.word.as_ref().is_none_or(|it| !it.quoted))
+        {
             self.rest = rest;
             let quoted = self.until('\'').replace("\\n", "\n").replace("\\t", "\t");
             self.push_quoted(&quoted);
@@ -169,11 +183,18 @@ impl<'s> Lexer<'s> {
             let first = self.rest.chars().next();
             let length = match first {
                 Some(first) if first.is_ascii_digit() || "@*#?$!-".contains(first) => 1,
-                _ => self.rest.find(|letter| !is_name(letter)).unwrap_or(self.rest.len()),
+                _ => self
+                    .rest
+                    .find(|letter| !is_name(letter))
+                    .unwrap_or(self.rest.len()),
             };
             let (name, after) = self.rest.split_at(length);
             self.rest = after;
-            if name.is_empty() { self.push('$') } else { self.variable(name) }
+            if name.is_empty() {
+                self.push('$')
+            } else {
+                self.variable(name)
+            }
         }
     }
 
@@ -186,7 +207,10 @@ impl<'s> Lexer<'s> {
 
     fn redirect(&mut self, letter: char) {
         // The number of a stream belongs to the redirection.
-        let is_stream = self.word.as_ref().is_some_and(|word| !word.quoted && word.text.bytes().all(|it| it.is_ascii_digit()));
+        let is_stream = self
+            .word
+            .as_ref()
+            .is_some_and(|word| !word.quoted && word.text.bytes().all(|it| it.is_ascii_digit()));
         if is_stream {
             self.word = None;
         }
@@ -212,10 +236,12 @@ impl<'s> Lexer<'s> {
         let operator = rest.trim_start_matches(['>', '|']);
         if let Some(after) = operator.strip_prefix('&') {
             // A copy of another stream, unless a name follows.
-            let is_copy = after.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-');
+            let is_copy =
+                after.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-');
             self.rest = after;
             if is_copy {
-                self.rest = after.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '-');
+                self.rest = after
+                    .trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '-');
                 return;
             }
         } else {
@@ -227,7 +253,9 @@ impl<'s> Lexer<'s> {
 
     fn begin_heredoc(&mut self) {
         let rest = self.rest.trim_start_matches([' ', '\t']);
-        let length = rest.find([' ', '\t', '\n', ';', '|', '&', '>', ')']).unwrap_or(rest.len());
+        let length = rest
+            .find([' ', '\t', '\n', ';', '|', '&', '>', ')'])
+            .unwrap_or(rest.len());
         let (name, after) = rest.split_at(length);
         self.rest = after;
         self.heredocs.push(name.replace(['\'', '"', '\\'], ""));
@@ -284,7 +312,10 @@ mod tests {
 
     #[test]
     fn quotes_are_removed_and_variables_marked() {
-        assert_eq!(words(r#"cat 'a b' "c $D/e" f\ g ${X:-y}"#), ["cat", "a b", "c %D%/e", "f g", "%X%"]);
+        assert_eq!(
+            words(r#"cat 'a b' "c $D/e" f\ g ${X:-y}"#),
+            ["cat", "a b", "c %D%/e", "f g", "%X%"]
+        );
     }
 
     #[test]
@@ -310,7 +341,9 @@ mod tests {
 
     #[test]
     fn text_that_never_ends_its_quotes_is_read_to_its_end() {
-        for script in ["'", "\"", "$(", "`", "<<", "$'", "${", "<<EOF", "\\", "cat <("] {
+        for script in [
+            "'", "\"", "$(", "`", "<<", "$'", "${", "<<EOF", "\\", "cat <(",
+        ] {
             tokens(script);
         }
     }

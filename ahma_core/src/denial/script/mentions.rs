@@ -34,33 +34,84 @@ pub(crate) struct Mention {
 
 /// Programs all of whose words are written.
 const WRITES_ALL: [&str; 12] = [
-    "touch", "mkdir", "rmdir", "rm", "tee", "truncate", "mktemp", "fallocate", "mkfifo", "unlink", "shred", "mknod",
+    "touch",
+    "mkdir",
+    "rmdir",
+    "rm",
+    "tee",
+    "truncate",
+    "mktemp",
+    "fallocate",
+    "mkfifo",
+    "unlink",
+    "shred",
+    "mknod",
 ];
 /// Programs the last of whose words is written.
-const WRITES_LAST: [&str; 9] = ["cp", "mv", "ln", "install", "rsync", "scp", "objcopy", "link", "split"];
+const WRITES_LAST: [&str; 9] = [
+    "cp", "mv", "ln", "install", "rsync", "scp", "objcopy", "link", "split",
+];
 /// Options before what is written.
 const OUTPUT_OPTIONS: [&str; 18] = [
-    "-o", "-O", "-out", "--out", "--output", "--output-document", "--output-dir", "--target-dir", "--out-dir", "--outdir", "--pack-destination",
-    "--prefix", "--dest", "--destination", "--separate-git-dir", "--basetemp", "--directory-prefix", "-B",
+    "-o",
+    "-O",
+    "-out",
+    "--out",
+    "--output",
+    "--output-document",
+    "--output-dir",
+    "--target-dir",
+    "--out-dir",
+    "--outdir",
+    "--pack-destination",
+    "--prefix",
+    "--dest",
+    "--destination",
+    "--separate-git-dir",
+    "--basetemp",
+    "--directory-prefix",
+    "-B",
 ];
 /// Options before where names are looked for, and variables that say so.
-const SEARCH_OPTIONS: [&str; 6] = ["-I", "-L", "-isystem", "-iquote", "--include-dir", "--library-path"];
-const SEARCH_VARIABLES: [&str; 9] =
-    ["PYTHONPATH", "NODE_PATH", "CLASSPATH", "LD_LIBRARY_PATH", "C_INCLUDE_PATH", "CPATH", "LIBRARY_PATH", "PERL5LIB", "RUBYLIB"];
+const SEARCH_OPTIONS: [&str; 6] = [
+    "-I",
+    "-L",
+    "-isystem",
+    "-iquote",
+    "--include-dir",
+    "--library-path",
+];
+const SEARCH_VARIABLES: [&str; 9] = [
+    "PYTHONPATH",
+    "NODE_PATH",
+    "CLASSPATH",
+    "LD_LIBRARY_PATH",
+    "C_INCLUDE_PATH",
+    "CPATH",
+    "LIBRARY_PATH",
+    "PERL5LIB",
+    "RUBYLIB",
+];
 /// Programs that take code as a word.
 const INTERPRETERS: [&str; 16] = [
-    "python", "python2", "python3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "lua5.4", "awk", "gawk", "tclsh", "sed",
+    "python", "python2", "python3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua",
+    "lua5.4", "awk", "gawk", "tclsh", "sed",
 ];
 
 /// Whether a word can only be a path.
 pub(crate) fn looks_like_path(word: &str) -> bool {
-    let starts = ["/", "./", "../", "~/", "$HOME/", "${HOME}/", "file:///", "unix:///"];
+    let starts = [
+        "/", "./", "../", "~/", "$HOME/", "${HOME}/", "file:///", "unix:///",
+    ];
     word == ".." || word == "~" || starts.iter().any(|start| word.starts_with(start))
 }
 
 /// The paths of all commands.
 pub(super) fn mentions(commands: &[Simple], view: &View<'_>) -> Vec<Mention> {
-    let mut found = Finding { view, found: Vec::new() };
+    let mut found = Finding {
+        view,
+        found: Vec::new(),
+    };
     for command in commands {
         found.command(command);
     }
@@ -76,10 +127,19 @@ impl Finding<'_> {
     fn command(&mut self, command: &Simple) {
         let directory = &command.directory;
         for redirection in &command.redirections {
-            self.add(&redirection.target, directory, redirection.writes, Role::Named);
+            self.add(
+                &redirection.target,
+                directory,
+                redirection.writes,
+                Role::Named,
+            );
         }
         for (name, value) in &command.assignments {
-            let role = if SEARCH_VARIABLES.contains(&name.as_str()) { Role::Searched } else { Role::Named };
+            let role = if SEARCH_VARIABLES.contains(&name.as_str()) {
+                Role::Searched
+            } else {
+                Role::Named
+            };
             for part in value.split(':') {
                 if looks_like_path(part) {
                     self.add(part, directory, false, role);
@@ -98,7 +158,11 @@ impl Finding<'_> {
         let code_writes = is_interpreter && all_code.iter().any(|code| code_writes(code));
         let last = arguments.iter().rposition(|word| !word.starts_with('-'));
         let is_printing = matches!(name, "echo" | "printf");
-        let role_of_text = if is_printing { Role::Printed } else { Role::Named };
+        let role_of_text = if is_printing {
+            Role::Printed
+        } else {
+            Role::Named
+        };
         let mut option = "";
         for (at, word) in arguments.iter().enumerate() {
             if is_code(word) {
@@ -106,24 +170,40 @@ impl Finding<'_> {
                 option = "";
                 continue;
             }
-            let is_plain = !word.starts_with('-') && !matches!(option, "-r" | "--reference" | "--template");
-            let by_program = is_plain && (WRITES_ALL.contains(&name)
-                || (WRITES_LAST.contains(&name) && Some(at) == last)
-                || (name == "git" && git_writes(command, at, last))
-                || (name == "cargo" && matches!(command.action(), "new" | "init"))
-                || (name == "sqlite3" && arguments.iter().any(|it| changes_tables(it)))
-                || (name == "sed" && arguments.iter().any(|it| it.starts_with("-i")))
-                || (name == "zip" && at == first_plain(arguments)));
+            let is_plain =
+                !word.starts_with('-') && !matches!(option, "-r" | "--reference" | "--template");
+            let by_program = is_plain
+                && (WRITES_ALL.contains(&name)
+                    || (WRITES_LAST.contains(&name) && Some(at) == last)
+                    || (name == "git" && git_writes(command, at, last))
+                    || (name == "cargo" && matches!(command.action(), "new" | "init"))
+                    || (name == "sqlite3" && arguments.iter().any(|it| changes_tables(it)))
+                    || (name == "sed" && arguments.iter().any(|it| it.starts_with("-i")))
+                    || (name == "zip" && at == first_plain(arguments)));
             let by_option = OUTPUT_OPTIONS.contains(&option)
                 || (option == "-d" && matches!(name, "unzip" | "javac" | "tar"))
                 || (option == "-C" && name == "tar" && packs(arguments, 'x'))
-                || (name == "tar" && packs(arguments, 'c') && option.trim_start_matches('-').ends_with('f') && !option.contains('/'))
-                || (option == "-f" && name == "ssh-keygen" && !arguments.iter().any(|it| it.contains('l') && it.starts_with('-') && it.len() < 4));
+                || (name == "tar"
+                    && packs(arguments, 'c')
+                    && option.trim_start_matches('-').ends_with('f')
+                    && !option.contains('/'))
+                || (option == "-f"
+                    && name == "ssh-keygen"
+                    && !arguments
+                        .iter()
+                        .any(|it| it.contains('l') && it.starts_with('-') && it.len() < 4));
             let (option_name, value) = split_option(word);
-            let writes = by_program || by_option || code_writes || OUTPUT_OPTIONS.contains(&option_name) || option_name == "of";
-            let searched = SEARCH_OPTIONS.contains(&option_name) || SEARCH_OPTIONS.contains(&option);
-            let is_repository = name == "git" && matches!(command.action(), "push" | "fetch" | "pull");
-            let is_directory = (option == "-C" && name == "tar") || (writes && value.ends_with('/'));
+            let writes = by_program
+                || by_option
+                || code_writes
+                || OUTPUT_OPTIONS.contains(&option_name)
+                || option_name == "of";
+            let searched =
+                SEARCH_OPTIONS.contains(&option_name) || SEARCH_OPTIONS.contains(&option);
+            let is_repository =
+                name == "git" && matches!(command.action(), "push" | "fetch" | "pull");
+            let is_directory =
+                (option == "-C" && name == "tar") || (writes && value.ends_with('/'));
             let whole = is_repository || is_directory;
             let role = if searched {
                 Role::Searched
@@ -149,7 +229,8 @@ impl Finding<'_> {
 
     /// The paths in a text that is code, or the contents of a file.
     fn literals(&mut self, text: &str, directory: &Path, role: Role) {
-        let is_border = |letter: char| letter.is_whitespace() || "'\"`()<>,;[]{}|=".contains(letter);
+        let is_border =
+            |letter: char| letter.is_whitespace() || "'\"`()<>,;[]{}|=".contains(letter);
         let mut at = 0;
         for piece in text.split(is_border) {
             let start = at;
@@ -159,7 +240,10 @@ impl Finding<'_> {
                 continue;
             }
             // A name in quotes may hold spaces.
-            let quote = text[..start].chars().next_back().filter(|it| "'\"`".contains(*it));
+            let quote = text[..start]
+                .chars()
+                .next_back()
+                .filter(|it| "'\"`".contains(*it));
             let quoted = quote.and_then(|quote| text[start..].split(quote).next());
             let quoted = quoted.filter(|it| !it.contains('\n') && it.len() < 300);
             let name = quoted.unwrap_or(piece);
@@ -216,7 +300,9 @@ fn split_option(word: &str) -> (&str, &str) {
             return (option, value);
         }
     }
-    let attached = SEARCH_OPTIONS.iter().find_map(|it| Some((*it, word.strip_prefix(it)?)));
+    let attached = SEARCH_OPTIONS
+        .iter()
+        .find_map(|it| Some((*it, word.strip_prefix(it)?)));
     if let Some((option, value)) = attached.filter(|(_, value)| !value.is_empty()) {
         return (option, value);
     }
@@ -230,26 +316,60 @@ fn split_option(word: &str) -> (&str, &str) {
 /// Whether a word is a statement that changes a database.
 fn changes_tables(word: &str) -> bool {
     let statement = word.trim_start().to_lowercase();
-    ["create ", "insert ", "update ", "delete ", "drop ", "alter ", "vacuum", "pragma journal"].iter().any(|verb| statement.starts_with(verb))
+    [
+        "create ",
+        "insert ",
+        "update ",
+        "delete ",
+        "drop ",
+        "alter ",
+        "vacuum",
+        "pragma journal",
+    ]
+    .iter()
+    .any(|verb| statement.starts_with(verb))
 }
 
 /// The first word that is no option.
 fn first_plain(arguments: &[String]) -> usize {
-    arguments.iter().position(|word| !word.starts_with('-')).unwrap_or(usize::MAX)
+    arguments
+        .iter()
+        .position(|word| !word.starts_with('-'))
+        .unwrap_or(usize::MAX)
 }
 
 /// Whether the arguments of tar ask to pack, or to unpack.
 fn packs(arguments: &[String], letter: char) -> bool {
-    let mut bundles = arguments.iter().enumerate().filter(|(at, it)| *at == 0 || it.starts_with('-'));
-    let long = if letter == 'c' { "--create" } else { "--extract" };
-    bundles.any(|(_, it)| it == long || (it.trim_start_matches('-').contains(letter) && !it.starts_with("--") && it.len() < 7))
+    let mut bundles = arguments
+        .iter()
+        .enumerate()
+        .filter(|(at, it)| *at == 0 || it.starts_with('-'));
+    let long = if letter == 'c' {
+        "--create"
+    } else {
+        "--extract"
+    };
+    bundles.any(|(_, it)| {
+        it == long
+            || (it.trim_start_matches('-').contains(letter)
+                && !it.starts_with("--")
+                && it.len() < 7)
+    })
 }
 
 /// Whether git writes to a word.
 fn git_writes(command: &Simple, at: usize, last: Option<usize>) -> bool {
     let has = |word: &str| command.words.iter().any(|it| it == word);
     match command.action() {
-        "clone" => Some(at) == last && command.arguments().iter().filter(|it| !it.starts_with('-')).count() > 2,
+        "clone" => {
+            Some(at) == last
+                && command
+                    .arguments()
+                    .iter()
+                    .filter(|it| !it.starts_with('-'))
+                    .count()
+                    > 2
+        }
         "init" => true,
         "worktree" => has("add"),
         "bundle" => has("create"),

@@ -12,9 +12,49 @@ const MAX_SCRIPT: usize = 64 * 1024;
 
 /// Programs that only show text which is there already.
 const SHOWING: [&str; 43] = [
-    "awk", "read", "sleep", "date", "pwd", "ls", "tee", ":", "return",
-    "cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", "zcat", "zgrep", "less", "more", "nl", "sort", "uniq", "cut", "tr", "wc",
-    "column", "fold", "strings", "diff", "cmp", "comm", "jq", "echo", "printf", "true", "false", "exit", "test", "[", "sed", "journalctl",
+    "awk",
+    "read",
+    "sleep",
+    "date",
+    "pwd",
+    "ls",
+    "tee",
+    ":",
+    "return",
+    "cat",
+    "tac",
+    "head",
+    "tail",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "zcat",
+    "zgrep",
+    "less",
+    "more",
+    "nl",
+    "sort",
+    "uniq",
+    "cut",
+    "tr",
+    "wc",
+    "column",
+    "fold",
+    "strings",
+    "diff",
+    "cmp",
+    "comm",
+    "jq",
+    "echo",
+    "printf",
+    "true",
+    "false",
+    "exit",
+    "test",
+    "[",
+    "sed",
+    "journalctl",
 ];
 
 /// A command, read.
@@ -32,7 +72,10 @@ impl Script {
         let (text, commands) = match command {
             Command::Script(script) => {
                 let script = &script[..script.floor_char_boundary(MAX_SCRIPT)];
-                (script.to_owned(), commands(script, directory, view.private_home))
+                (
+                    script.to_owned(),
+                    commands(script, directory, view.private_home),
+                )
             }
             Command::Argv(argv) => {
                 let text = argv.join(" ");
@@ -41,14 +84,19 @@ impl Script {
             }
         };
         let mentions = mentions(&commands, view);
-        Self { text, commands, mentions }
+        Self {
+            text,
+            commands,
+            mentions,
+        }
     }
 
     /// Whether a program is among those that are run.
     pub(crate) fn runs(&self, name: &str) -> bool {
         self.commands.iter().any(|command| {
             let mut words = command.words.iter().take(6);
-            command.name() == name || words.any(|word| word == name || word.ends_with(&format!("/{name}")))
+            command.name() == name
+                || words.any(|word| word == name || word.ends_with(&format!("/{name}")))
         })
     }
 
@@ -56,9 +104,18 @@ impl Script {
     pub(crate) fn only_shows_text(&self) -> bool {
         let shows = |command: &Simple| {
             let name = command.name();
-            let is_history = name == "git" && matches!(command.action(), "log" | "show" | "diff" | "blame" | "grep");
-            let is_shell = matches!(name, "bash" | "sh" | "dash") && command.arguments().iter().any(|word| word.starts_with('-') && word.ends_with('c'));
-            SHOWING.contains(&name) || is_history || is_shell || matches!(name, "cd" | "set" | "export" | "") || name.starts_with('#')
+            let is_history = name == "git"
+                && matches!(command.action(), "log" | "show" | "diff" | "blame" | "grep");
+            let is_shell = matches!(name, "bash" | "sh" | "dash")
+                && command
+                    .arguments()
+                    .iter()
+                    .any(|word| word.starts_with('-') && word.ends_with('c'));
+            SHOWING.contains(&name)
+                || is_history
+                || is_shell
+                || matches!(name, "cd" | "set" | "export" | "")
+                || name.starts_with('#')
         };
         !self.commands.is_empty() && self.commands.iter().all(shows)
     }

@@ -8,6 +8,9 @@ use super::script::looks_like_path;
 
 /// How many names of a line are looked at.
 const MAX_NAMES: usize = 24;
+/// How many quotes of a text are tried, and how far apart two may be, in bytes.
+const MAX_QUOTES: usize = 200;
+const MAX_QUOTED: usize = 1024;
 /// What is looked at of a line, in bytes.
 pub(super) const MAX_LINE: usize = 4096;
 
@@ -80,6 +83,7 @@ pub(super) fn names(line: &str, found: &[Found], known: impl Fn(&str) -> bool) -
 pub(super) fn quoted(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut from = 0;
+    let mut tried = 0;
     while let Some(letter) = line[from..].chars().next() {
         let at = from;
         from += letter.len_utf8();
@@ -88,11 +92,19 @@ pub(super) fn quoted(line: &str) -> Vec<&str> {
         if before.is_some_and(char::is_alphanumeric) {
             continue;
         }
+        if !QUOTES.iter().any(|(open, _)| *open == letter) {
+            continue;
+        }
+        tried += 1;
+        if tried > MAX_QUOTES {
+            break;
+        }
         let closing = QUOTES
             .iter()
             .filter(|(open, _)| *open == letter)
             .filter_map(|(_, close)| {
-                let inside = &line[from..];
+                let inside =
+                    &line[from..line.floor_char_boundary((from + MAX_QUOTED).min(line.len()))];
                 let ends = inside.match_indices(*close).map(|(end, _)| end);
                 let mut ends = ends.filter(|end| {
                     let after = inside[end + close.len_utf8()..].chars().next();

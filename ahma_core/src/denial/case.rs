@@ -2,10 +2,13 @@
 //!
 //! Resolves the names of complaints, and finds how the command itself called a path. Must not judge.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::complaints::{Complaint, Output};
 use super::failure::{Ended, Failure};
+use super::hosts::{Host, hosts_of};
 use super::places::{Place, place, resolve};
 use super::script::{Mention, Script};
 use super::view::{Lookup, View};
@@ -17,6 +20,8 @@ pub(super) struct Case<'a> {
     pub(super) lookup: &'a dyn Lookup,
     pub(super) script: Script,
     pub(super) output: Output,
+    hosts: OnceCell<Vec<Host>>,
+    calls: OnceCell<HashSet<String>>,
 }
 
 /// A path with the name that it goes by.
@@ -41,7 +46,21 @@ impl<'a> Case<'a> {
             lookup,
             script,
             output,
+            hosts: OnceCell::new(),
+            calls: OnceCell::new(),
         }
+    }
+
+    /// The machines that the command names.
+    pub(super) fn hosts(&self) -> &[Host] {
+        self.hosts.get_or_init(|| hosts_of(&self.script))
+    }
+
+    /// Whether code in the command calls something, by its name in lower case.
+    pub(super) fn calls(&self, name: &str) -> bool {
+        self.calls
+            .get_or_init(|| self.script.calls())
+            .contains(name)
     }
 
     /// Whether the command did not do what it was meant to do.

@@ -10,6 +10,8 @@ use super::script::Script;
 /// How many lines are looked at from the beginning and from the end.
 const FIRST_LINES: usize = 100;
 const LAST_LINES: usize = 300;
+/// How many complaints are looked at.
+const MAX_COMPLAINTS: usize = 100;
 /// How much is looked at at either end, in bytes.
 const MAX_END: usize = 64 * 1024;
 
@@ -78,6 +80,11 @@ impl Output {
                 names: Vec::new(),
                 names_are_near: false,
             });
+        }
+        // The first tell most, and the last why the command ended.
+        if complaints.len() > MAX_COMPLAINTS {
+            let surplus = complaints.len() - MAX_COMPLAINTS;
+            complaints.drain(MAX_COMPLAINTS / 2..MAX_COMPLAINTS / 2 + surplus);
         }
         let known = |name: &str| script.mentions.iter().any(|mention| mention.text == name);
         for complaint in &mut complaints {

@@ -2,6 +2,9 @@
 //!
 //! Old logs, assertions, diffs and made-up errors speak like refusals. Must not judge what is complained about.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use super::phrases::{Class, Found};
 use super::script::Script;
 
@@ -10,6 +13,8 @@ pub(super) struct Data<'a> {
     script: &'a Script,
     /// The words of the command that it may print, in lower case.
     printed: String,
+    /// Phrases, and whether they are among those words.
+    seen: RefCell<HashMap<String, bool>>,
     lines: &'a [String],
     is_diff: bool,
     only_shows_text: bool,
@@ -42,6 +47,7 @@ impl<'a> Data<'a> {
         Self {
             script,
             printed,
+            seen: RefCell::default(),
             lines,
             is_diff,
             only_shows_text: script.only_shows_text(),
@@ -75,7 +81,7 @@ impl<'a> Data<'a> {
             .filter(|phrase| phrase.len() > 4)
             .peekable();
         // What the kernel adds to the words of the command is not printed.
-        if phrases.peek().is_some() && phrases.all(|phrase| self.printed.contains(phrase)) {
+        if phrases.peek().is_some() && phrases.all(|phrase| self.prints(phrase)) {
             return true;
         }
         let line = lower.trim();
@@ -90,6 +96,16 @@ impl<'a> Data<'a> {
                 || (complains
                     && behind_speaker.len() > 20
                     && self.printed.contains(behind_speaker)))
+    }
+
+    /// Whether a phrase is among the words of the command.
+    fn prints(&self, phrase: &str) -> bool {
+        if let Some(known) = self.seen.borrow().get(phrase) {
+            return *known;
+        }
+        let is_printed = self.printed.contains(phrase);
+        self.seen.borrow_mut().insert(phrase.to_owned(), is_printed);
+        is_printed
     }
 
     /// Whether it says that two things are not the same.

@@ -2,6 +2,9 @@
 //!
 //! Must not look anything up.
 
+use super::candidates::quoted;
+use super::script::Script;
+
 /// A machine that is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
@@ -160,6 +163,33 @@ pub(super) fn looks_like_host(word: &str) -> bool {
     is_address(word)
         || word == "localhost"
         || (word.contains('.') && is_host_name(word) && endings.contains(&ending))
+}
+
+/// The machines that the command names.
+pub(super) fn hosts_of(script: &Script) -> Vec<Host> {
+    let mut hosts = hosts_in(&script.text);
+    for command in &script.commands {
+        for word in command.arguments() {
+            let name = word.rsplit('@').next().unwrap_or(word);
+            let (name, port) = name.split_once(':').unwrap_or((name, ""));
+            let host = Host {
+                name: name.to_owned(),
+                port: port.parse().ok(),
+            };
+            if looks_like_host(name) && !hosts.iter().any(|it| it.name == host.name) {
+                hosts.push(host);
+            }
+        }
+    }
+    for literal in quoted(&script.text) {
+        if looks_like_host(literal) && !hosts.iter().any(|it| it.name == literal) {
+            hosts.push(Host {
+                name: literal.to_owned(),
+                port: None,
+            });
+        }
+    }
+    hosts
 }
 
 #[cfg(test)]

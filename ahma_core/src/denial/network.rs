@@ -5,7 +5,7 @@
 use super::case::Case;
 use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
-use super::hosts::{Host, hosts_in, looks_like_host};
+use super::hosts::{Host, hosts_in};
 use super::phrases::Class;
 use super::view::Network;
 
@@ -104,21 +104,24 @@ fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
     let near = case.output.lines[..complaint.at].iter().rev().take(4);
     let is_in = |text: &str| ABOUT_SOCKETS.iter().any(|word| text.contains(word));
     let is_off = case.view.network != Network::On
-        && !hosts(case).is_empty()
+        && !case.hosts().is_empty()
         && !complaint.names.iter().any(|name| name.starts_with('/'));
     is_off
         || is_in(&line)
         || near.map(|it| it.to_lowercase()).any(|it| is_in(&it))
-        || (is_in(&case.script.text.to_lowercase()) && !hosts(case).is_empty())
+        || (is_in(&case.script.text.to_lowercase()) && !case.hosts().is_empty())
 }
 
 /// The machine that was to be reached: as the complaint calls it, as the command does, or where the program goes by itself.
 fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
-    let of_command = hosts(case);
+    let of_command = case.hosts();
     let said = hosts_in(&complaint.line).into_iter().next();
     if let Some(said) = said {
         // The command knows the port.
-        let same = of_command.into_iter().find(|host| host.name == said.name);
+        let same = of_command
+            .iter()
+            .find(|host| host.name == said.name)
+            .cloned();
         let is_any = said.name == "0.0.0.0" || said.name == "::";
         return Some(same.unwrap_or(if is_any {
             Host { port: None, ..said }
@@ -126,7 +129,7 @@ fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
             said
         }));
     }
-    if let Some(host) = of_command.into_iter().next() {
+    if let Some(host) = of_command.first().cloned() {
         return Some(host);
     }
     let near = case
@@ -157,33 +160,6 @@ fn listens(case: &Case<'_>, complaint: &Complaint) -> bool {
         case.script.text.to_lowercase().contains(word)
             || complaint.line.to_lowercase().contains(word)
     })
-}
-
-/// The machines that the command names.
-pub(super) fn hosts(case: &Case<'_>) -> Vec<Host> {
-    let mut hosts = hosts_in(&case.script.text);
-    for command in &case.script.commands {
-        for word in command.arguments() {
-            let name = word.rsplit('@').next().unwrap_or(word);
-            let (name, port) = name.split_once(':').unwrap_or((name, ""));
-            let host = Host {
-                name: name.to_owned(),
-                port: port.parse().ok(),
-            };
-            if looks_like_host(name) && !hosts.iter().any(|it| it.name == host.name) {
-                hosts.push(host);
-            }
-        }
-    }
-    for literal in super::candidates::quoted(&case.script.text) {
-        if looks_like_host(literal) && !hosts.iter().any(|it| it.name == literal) {
-            hosts.push(Host {
-                name: literal.to_owned(),
-                port: None,
-            });
-        }
-    }
-    hosts
 }
 
 fn no_network(case: &Case<'_>, host: &Host) -> Denial {

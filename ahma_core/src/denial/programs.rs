@@ -57,9 +57,8 @@ pub(super) fn probed(case: &Case<'_>) -> Option<Denial> {
     }
     let commands = case.script.commands.iter();
     let asked = commands.filter_map(|command| match command.name() {
-        "which" | "type" | "hash" | "whereis" => Some(command.arguments()),
-        // `command` itself is passed over when a script is read.
-        "-v" | "-V" => Some(command.arguments()),
+        // Of `command -v` the first word is passed over when a script is read.
+        "which" | "type" | "hash" | "whereis" | "-v" | "-V" => Some(command.arguments()),
         _ => None,
     });
     let mut names = asked

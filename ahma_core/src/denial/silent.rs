@@ -11,7 +11,7 @@ use super::intent::message_writes;
 use super::phrases::Class;
 use super::places::{Place, is_for_root_only, is_written_by_root_only};
 use super::refused::{home_private, read_outside, toolchain, write_outside};
-use super::script::Mention;
+use super::script::{Mention, Simple};
 use super::{credentials, programs, sockets};
 
 /// Messages that are about a file and do not name it.
@@ -61,7 +61,7 @@ fn is_one_program(case: &Case<'_>) -> bool {
         .script
         .commands
         .iter()
-        .map(|command| command.name())
+        .map(Simple::name)
         .filter(|name| !matches!(*name, "" | "cd" | "export" | "set"))
         .collect();
     let lines = case
@@ -88,14 +88,10 @@ fn is_nameless(case: &Case<'_>, complaint: &Complaint) -> bool {
         .names
         .iter()
         .filter(|name| !name.contains(' ') && name.len() > 1);
-    let mut words = case
-        .script
-        .commands
-        .iter()
-        .flat_map(|command| command.arguments());
+    let words = || case.script.commands.iter().flat_map(Simple::arguments);
     let names_something = names.clone().any(|name| {
         name.contains('/')
-            || (looks_like_a_file(name) && words.any(|word| word.contains(name.as_str())))
+            || (looks_like_a_file(name) && words().any(|word| word.contains(name.as_str())))
     });
     is_about_file && !names_something
 }
@@ -127,7 +123,7 @@ fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool)
     let is_same = |mention: &&Mention| {
         mention.path.starts_with(&first.path) || first.path.starts_with(&mention.path)
     };
-    if !meant.iter().all(|it| is_same(it)) {
+    if !meant.iter().all(is_same) {
         return None;
     }
     let mut path: &Path = &first.path;

@@ -7,6 +7,7 @@ use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
 use super::network::OTHER_SOCKETS;
 use super::phrases::Class;
+use super::script::Simple;
 
 /// Programs and calls that the sandbox refuses to everyone.
 const FOR_EVERYONE: [(&str, &str); 22] = [
@@ -150,7 +151,7 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
             .commands
             .iter()
             .find(|command| command.name() == speaker)
-            .map(|command| command.name())
+            .map(Simple::name)
     };
     known.or_else(is_run).map(denied)
 }
@@ -227,21 +228,16 @@ fn is_about_files(program: &str) -> bool {
 /// What a program or the code that is run is called, in a table.
 fn named(table: &[(&str, &'static str)], case: &Case<'_>, speaker: &str) -> Option<&'static str> {
     let said = table.iter().find(|(name, _)| *name == speaker);
-    let text = case.script.text.to_lowercase();
+    let is_run = |name: &str| {
+        case.script
+            .commands
+            .iter()
+            .any(|command| command.name() == name)
+    };
     let called = || {
-        table.iter().find(|(name, _)| {
-            let is_code = |mark: &str| text.contains(&format!("{mark}{name}("));
-            let is_call = [".", " ", ";", "\"", "'", "("]
-                .iter()
-                .any(|mark| is_code(mark));
-            is_call
-                || (name.contains('_') && text.contains(name))
-                || case
-                    .script
-                    .commands
-                    .iter()
-                    .any(|command| command.name() == *name)
-        })
+        table
+            .iter()
+            .find(|(name, _)| case.calls(name) || is_run(name))
     };
     said.or_else(called).map(|(_, call)| *call)
 }

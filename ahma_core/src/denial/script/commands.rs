@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::denial::places::normal;
+
 use super::lexer::{Token, VARIABLE, Word, tokens};
 
 /// How deep scripts in scripts are read.
@@ -137,18 +139,18 @@ impl Reading<'_> {
                             target: text,
                             writes,
                         });
-                    } else if command.words.is_empty()
-                        && !word.quoted
-                        && KEYWORDS.contains(&text.as_str())
-                    {
-                    } else if let Some((name, value)) =
-                        assignment(&text).filter(|_| command.words.is_empty())
-                    {
+                        continue;
+                    }
+                    let is_first = command.words.is_empty();
+                    if is_first && !word.quoted && KEYWORDS.contains(&text.as_str()) {
+                        continue;
+                    }
+                    if let Some((name, value)) = assignment(&text).filter(|_| is_first) {
                         self.variables.insert(name.to_owned(), value.to_owned());
                         command
                             .assignments
                             .push((name.to_owned(), value.to_owned()));
-                    } else if !(text.is_empty() && !word.nested.is_empty()) {
+                    } else if !text.is_empty() || word.nested.is_empty() {
                         command.words.push(text);
                     }
                 }
@@ -192,7 +194,7 @@ impl Reading<'_> {
                 .iter()
                 .find(|word| !word.starts_with('-'));
             let target = target.map_or(self.home.to_owned(), PathBuf::from);
-            self.directory = super::super::places::normal(&self.directory.join(target));
+            self.directory = normal(&self.directory.join(target));
         }
         let inner = shell_script(&command.words);
         self.commands.push(command);

@@ -78,14 +78,13 @@ impl<'s> Lexer<'s> {
                     self.until('\n');
                     self.end(false);
                 }
-                ' ' | '\t' | '\r' => self.finish_word(),
                 '\n' => {
                     self.end(false);
                     self.read_heredocs();
                 }
-                ';' | '(' | ')' => self.end(false),
                 '&' if self.rest.starts_with('>') => self.finish_word(),
-                '&' => self.end(false),
+                ' ' | '\t' | '\r' => self.finish_word(),
+                ';' | '(' | ')' | '&' => self.end(false),
                 '|' => {
                     let is_or = self.rest.starts_with('|');
                     self.end(!is_or);
@@ -191,9 +190,9 @@ impl<'s> Lexer<'s> {
             let (name, after) = self.rest.split_at(length);
             self.rest = after;
             if name.is_empty() {
-                self.push('$')
+                self.push('$');
             } else {
-                self.variable(name)
+                self.variable(name);
             }
         }
     }
@@ -287,7 +286,6 @@ fn substitution_length(text: &str) -> usize {
             _ if escaped => escaped = false,
             (_, '\\') => escaped = true,
             (Some(open), letter) if letter == open => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(letter),
             (None, '(') => depth += 1,
             (None, ')') if depth == 0 => return at,

@@ -10,7 +10,7 @@ use crate::denial::places::resolve;
 use crate::denial::view::View;
 
 /// How many are kept.
-const MAX_MENTIONS: usize = 300;
+const MAX_MENTIONS: usize = 150;
 
 /// A path that the command names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,10 +147,8 @@ impl Finding<'_> {
             }
         }
         let name = command.name();
-        if let Some(program) = command.words.first() {
-            if program.contains('/') {
-                self.add(program, directory, false, Role::Run);
-            }
+        if let Some(program) = command.words.first().filter(|it| it.contains('/')) {
+            self.add(program, directory, false, Role::Run);
         }
         let arguments = command.arguments();
         let is_interpreter = INTERPRETERS.contains(&name);
@@ -264,7 +262,7 @@ impl Finding<'_> {
         let Some(path) = resolve(text, directory, self.view) else {
             return;
         };
-        self.found.push(Mention {
+        let mention = Mention {
             text: text.to_owned(),
             path,
             writes,
@@ -273,7 +271,10 @@ impl Finding<'_> {
             whole: role == Role::Whole,
             probed: role == Role::Probed,
             printed: role == Role::Printed,
-        });
+        };
+        if !self.found.contains(&mention) {
+            self.found.push(mention);
+        }
     }
 }
 
@@ -295,10 +296,10 @@ fn is_code(word: &str) -> bool {
 
 /// `--option=value`, `if=value`, `-Ivalue`, `@value`, or a plain word as the value.
 fn split_option(word: &str) -> (&str, &str) {
-    if let Some((option, value)) = word.split_once('=') {
-        if !option.contains('/') && looks_like_path(value) {
-            return (option, value);
-        }
+    let is_option =
+        |(option, value): &(&str, &str)| !option.contains('/') && looks_like_path(value);
+    if let Some(pair) = word.split_once('=').filter(is_option) {
+        return pair;
     }
     let attached = SEARCH_OPTIONS
         .iter()
@@ -370,10 +371,9 @@ fn git_writes(command: &Simple, at: usize, last: Option<usize>) -> bool {
                     .count()
                     > 2
         }
-        "init" => true,
         "worktree" => has("add"),
         "bundle" => has("create"),
-        "push" => true,
+        "init" | "push" => true,
         _ => false,
     }
 }

@@ -1,5 +1,6 @@
 //! A command as it was given: its text, its simple commands, and the paths it names.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::commands::{Simple, commands, commands_of};
@@ -98,6 +99,23 @@ impl Script {
             command.name() == name
                 || words.any(|word| word == name || word.ends_with(&format!("/{name}")))
         })
+    }
+
+    /// What code in it calls: names before a bracket, and constants, in lower case.
+    pub(crate) fn calls(&self) -> HashSet<String> {
+        let is_letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let mut calls = HashSet::new();
+        let mut rest = self.text.as_str();
+        while let Some(start) = rest.find(is_letter) {
+            rest = &rest[start..];
+            let end = rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len());
+            let (name, after) = rest.split_at(end);
+            if after.starts_with('(') || name.contains('_') {
+                calls.insert(name.to_lowercase());
+            }
+            rest = after;
+        }
+        calls
     }
 
     /// Whether nothing in it does more than show text: then what is complained about in that text did not happen now.

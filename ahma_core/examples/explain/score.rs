@@ -13,6 +13,7 @@ pub(crate) struct Label {
     kind: Option<String>,
     subject: Option<String>,
     subject_path: Option<String>,
+    cwd: String,
     subject_exists_outside: Option<bool>,
     owner_can: Option<String>,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Counts {
     /// With the right remedy besides the kind.
     pub(crate) owner_can: usize,
     /// With the right subject and remedy besides.
-    pub(crate) all: usize,
+    pub(crate) both: usize,
     /// Cases that it did not cause, without those that are about a path outside that exists nowhere.
     pub(crate) others: usize,
     /// Of them, explained all the same.
@@ -63,10 +64,10 @@ impl Score {
                 kind: kind.into(),
                 subject: subject.into(),
                 owner_can: owner_can.into(),
-                all: (subject && owner_can).into(),
+                both: (subject && owner_can).into(),
                 ..counts
             };
-            if counts.all == 0 {
+            if counts.both == 0 {
                 let meant = format!(
                     "{:?}, {:?}, {:?}",
                     label.kind.as_deref().unwrap_or(""),
@@ -101,7 +102,7 @@ impl Score {
         for (kind, it) in self.by_kind.clone().into_iter().chain([total]) {
             let row = format!(
                 "{kind:<20} {:>6} {:>6} {:>8} {:>7} {:>6} {:>7} {:>7}\n",
-                it.caused, it.kind, it.subject, it.owner_can, it.all, it.others, it.alarms
+                it.caused, it.kind, it.subject, it.owner_can, it.both, it.others, it.alarms
             );
             table.push_str(&row);
         }
@@ -115,18 +116,38 @@ impl Counts {
         self.kind += other.kind;
         self.subject += other.subject;
         self.owner_can += other.owner_can;
-        self.all += other.all;
+        self.both += other.both;
         self.others += other.others;
         self.alarms += other.alarms;
     }
 }
 
+/// Kinds whose subject is a figure that no case tells, though a server knows it.
+const FIGURES: [&str; 3] = ["deadline", "limit-memory", "limit-processes"];
+
 /// Whether a subject is the one meant: by name, or as a path.
 fn is_subject(label: &Label, said: &str) -> bool {
+    let is_figure = label
+        .kind
+        .as_deref()
+        .is_some_and(|kind| FIGURES.contains(&kind));
     let plain = |text: &str| text.trim_end_matches('/').to_owned();
+    let absolute = absolute(&label.cwd, said);
     let meant = [label.subject.as_deref(), label.subject_path.as_deref()];
-    meant
-        .into_iter()
-        .flatten()
-        .any(|it| plain(it) == plain(said))
+    let is_named = |it: &str| plain(it) == plain(said) || plain(it) == absolute;
+    is_figure || meant.into_iter().flatten().any(is_named)
+}
+
+/// A relative name as a path with placeholders.
+fn absolute(directory: &str, name: &str) -> String {
+    let path = format!("{directory}/{name}").replace("{SCOPE}", "{USER_HOME}/src/app");
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "" | "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/").replace("{USER_HOME}/src/app", "{SCOPE}")
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::phrases::{Class, Found};
-use super::script::Script;
+use super::script::{Script, Simple};
 
 /// What is known of the text that a command may print.
 pub(super) struct Data<'a> {
@@ -217,14 +217,31 @@ impl<'a> Data<'a> {
         }
         let speaker = line.split(':').next().unwrap_or("");
         let speaker = speaker.rsplit('/').next().unwrap_or(speaker);
-        let shells = ["bash", "sh", "dash", "fatal", "error"];
-        !shells.contains(&speaker)
-            && !self
-                .script
-                .commands
-                .iter()
-                .any(|command| command.name() == speaker)
+        if matches!(speaker, "fatal" | "error") {
+            return false;
+        }
+        let is_shell = matches!(speaker, "bash" | "sh" | "dash");
+        let mut said = self
+            .script
+            .commands
+            .iter()
+            .filter(|it| is_shell || it.name() == speaker);
+        // Who shows old complaints about one file complains itself about another.
+        !said.any(|command| could_name(command, line, is_shell))
     }
+}
+
+/// Whether a command is given, or may find, what a line names; of its program only others speak.
+fn could_name(command: &Simple, line: &str, by_other: bool) -> bool {
+    let targets = command.redirections.iter().map(|it| &it.target);
+    let mut words = command.words.iter().chain(targets);
+    words.any(|word| {
+        let searches = word.starts_with('-') && word.contains(['r', 'R']);
+        let expands = word.contains(['*', '?', '$', '[']);
+        searches
+            || expands
+            || ((by_other || word != command.name()) && line.contains(word.as_str()))
+    })
 }
 
 /// `1,2c3` and the like.

@@ -81,3 +81,6 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
         .or_else(|| programs::unsaid(&case))
         .or_else(|| silent::judge(&case))
 }
+
+#[cfg(test)]
+mod tests;

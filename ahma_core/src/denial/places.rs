@@ -174,3 +174,89 @@ pub(super) fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     shell_words::quote(&text).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::{Limits, Network};
+    use super::*;
+
+    fn with_view(check: impl Fn(&View<'_>)) {
+        let paths = |all: &[&str]| all.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let (read, write) = (paths(&["/srv/data"]), paths(&["/home/me/src/lib"]));
+        let protected = paths(&["/home/me/src/app/.git/hooks"]);
+        let readable = paths(&["/usr", "/etc/hosts"]);
+        check(&View {
+            scope: Path::new("/home/me/src/app"),
+            private_home: Path::new("/tmp/ahma-1/home"),
+            private_tmp: Path::new("/tmp/ahma-1/tmp"),
+            user_home: Some(Path::new("/home/me")),
+            is_root: false,
+            network: Network::On,
+            read_only: false,
+            restrictions_known: true,
+            grants_read: &read,
+            grants_write: &write,
+            protected: &protected,
+            readable: &readable,
+            limits: Limits::default(),
+            deadline: None,
+        });
+    }
+
+    #[test]
+    fn a_path_lies_in_what_holds_it() {
+        with_view(|view| {
+            for (path, expected) in [
+                ("/home/me/src/app/x", Place::Scope),
+                ("/home/me/src/app", Place::Scope),
+                ("/home/me/src/app-git", Place::Outside),
+                (
+                    "/home/me/src/app/.git/hooks/x",
+                    Place::Protected("/home/me/src/app/.git/hooks".into()),
+                ),
+                (
+                    "/home/me/src/app/.git",
+                    Place::Protected("/home/me/src/app/.git/hooks".into()),
+                ),
+                ("/home/me/src/app/.git/index", Place::Scope),
+                (
+                    "/tmp/ahma-1/home/.ssh/id",
+                    Place::Home("/home/me/.ssh/id".into()),
+                ),
+                ("/tmp/x", Place::Temporary),
+                ("/home/me/src/lib/x", Place::Writable),
+                ("/srv/data/x", Place::Readable("/srv/data".into())),
+                ("/usr/lib/x", Place::System),
+                ("/etc/hosts", Place::System),
+                ("/etc/shadow", Place::Outside),
+                ("/proc/1", Place::Kernel),
+                ("/home/me/src", Place::Way),
+                ("/home/me/Documents", Place::Outside),
+            ] {
+                assert_eq!(place(Path::new(path), view), expected, "{path}");
+            }
+        });
+    }
+
+    #[test]
+    fn names_are_resolved_as_a_command_would() {
+        with_view(|view| {
+            let directory = Path::new("/home/me/src/app/sub");
+            for (name, expected) in [
+                ("x", Some("/home/me/src/app/sub/x")),
+                ("../../lib/x", Some("/home/me/src/lib/x")),
+                ("~/x", Some("/tmp/ahma-1/home/x")),
+                ("~", Some("/tmp/ahma-1/home")),
+                ("/a/./b/../c", Some("/a/c")),
+                ("file:///a/b", Some("/a/b")),
+                ("unix:///run/x.sock", Some("/run/x.sock")),
+                ("https://x.org/a", None),
+                ("// comment", None),
+                ("", None),
+            ] {
+                let path = resolve(name, directory, view);
+                assert_eq!(path, expected.map(PathBuf::from), "{name}");
+            }
+        });
+    }
+}

@@ -33,6 +33,7 @@ mod loading;
 mod operations;
 #[cfg(feature = "cli")]
 mod outputs;
+mod refusals;
 #[cfg(feature = "cli")]
 mod restrictions;
 mod robustness;

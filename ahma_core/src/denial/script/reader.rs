@@ -138,3 +138,86 @@ impl Script {
         !self.commands.is_empty() && self.commands.iter().all(shows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::denial::view::{Limits, Network};
+
+    fn read(script: &str) -> Script {
+        let view = View {
+            scope: Path::new("/app"),
+            private_home: Path::new("/tmp/home"),
+            private_tmp: Path::new("/tmp/tmp"),
+            user_home: None,
+            is_root: false,
+            network: Network::On,
+            read_only: false,
+            restrictions_known: true,
+            grants_read: &[],
+            grants_write: &[],
+            protected: &[],
+            readable: &[],
+            limits: Limits::default(),
+            deadline: None,
+        };
+        Script::read(Command::Script(script), Path::new("/app"), &view)
+    }
+
+    /// The paths that a script names, with a star behind those that it writes.
+    fn paths(script: &str) -> Vec<String> {
+        let mentions = read(script).mentions.into_iter();
+        mentions
+            .map(|it| format!("{}{}", it.path.display(), if it.writes { "*" } else { "" }))
+            .collect()
+    }
+
+    #[test]
+    fn paths_are_found_with_what_is_done_to_them() {
+        for (script, expected) in [
+            ("cat ../x", &["/x"][..]),
+            ("cd sub && cat ../../x > ~/y", &["/tmp/home/y*", "/x"]),
+            ("cp a /srv/b", &["/srv/b*"]),
+            ("D=/srv; cat $D/x", &["/srv", "/srv/x"]),
+            ("dd if=/dev/zero of=/srv/x", &["/dev/zero", "/srv/x*"]),
+            ("sh -c 'echo > \"$0\"' /srv/x", &["/srv/x", "/srv/x*"]),
+            ("python3 -c \"open('/srv/x','w')\"", &["/srv/x*"]),
+            ("python3 -c \"open('/srv/a b.txt')\"", &["/srv/a b.txt"]),
+            ("gcc -I../inc x.c", &["/inc"]),
+            ("bash -c 'cd /srv && touch x/y'", &["/srv", "/srv/x/y*"]),
+            ("tar cf /srv/x.tar .", &["/srv/x.tar*"]),
+        ] {
+            let mut found = paths(script);
+            found.sort();
+            assert_eq!(found, expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn commands_know_their_directory() {
+        let script = read("cd a/b; make & cd .. && ls");
+        let directory = |name: &str| {
+            script
+                .commands
+                .iter()
+                .find(|it| it.name() == name)
+                .map(|it| it.directory.clone())
+        };
+        assert_eq!(directory("make"), Some(PathBuf::from("/app/a/b")));
+        assert_eq!(directory("ls"), Some(PathBuf::from("/app/a")));
+    }
+
+    #[test]
+    fn scripts_that_only_show_text_are_known() {
+        for (script, expected) in [
+            ("cat x | grep y; exit 1", true),
+            ("git log", true),
+            ("cat x; make", false),
+            ("git push", false),
+        ] {
+            assert_eq!(read(script).only_shows_text(), expected, "{script}");
+        }
+    }
+}

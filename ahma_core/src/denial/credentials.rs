@@ -45,7 +45,7 @@ const FILES: [&str; 31] = [
 ];
 
 /// Messages of programs that miss a credential without naming the file it would be in.
-const KEPT: [(&str, &str); 15] = [
+const KEPT: [(&str, &str); 13] = [
     ("authentication agent", ".ssh"),
     ("config profile (default)", ".aws/credentials"),
     ("unable to locate credentials", ".aws/credentials"),
@@ -56,8 +56,6 @@ const KEPT: [(&str, &str); 15] = [
     ("permission denied (publickey", ".ssh"),
     ("host key verification failed", ".ssh/known_hosts"),
     ("eneedauth", ".npmrc"),
-    ("no secret key", ".gnupg"),
-    ("secret key not available", ".gnupg"),
     ("gpg failed to sign", ".gnupg"),
     (
         "default credentials",

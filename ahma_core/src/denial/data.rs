@@ -221,6 +221,17 @@ impl<'a> Data<'a> {
             return false;
         }
         let is_shell = matches!(speaker, "bash" | "sh" | "dash");
+        // What names nothing is said of the program itself.
+        let rest = line
+            .get(speaker.len()..)
+            .unwrap_or("")
+            .trim_start_matches(':')
+            .trim();
+        let names_nothing = !rest.contains(": ") && !rest.contains(['/', '\'', '"', '‘']);
+        let is_run = self.script.commands.iter().any(|it| it.name() == speaker);
+        if names_nothing && is_run {
+            return false;
+        }
         let mut said = self
             .script
             .commands

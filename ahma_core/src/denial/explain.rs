@@ -7,7 +7,9 @@ use super::complaints::Complaint;
 use super::denied::Denial;
 use super::failure::{Ended, Failure};
 use super::view::{Lookup, View};
-use super::{credentials, files, home, limits, network, programs, silent, system_calls, terminal};
+use super::{
+    credentials, files, home, limits, network, programs, silent, sockets, system_calls, terminal,
+};
 
 /// Whether a program says that only root may do what it was asked: then an ordinary user may not do it outside either.
 fn needs_root(line: &str) -> bool {
@@ -79,6 +81,8 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
     said.or_else(|| limits::by_signal(&case))
         .or_else(|| programs::probed(&case))
         .or_else(|| programs::unsaid(&case))
+        .or_else(|| network::unsaid(&case))
+        .or_else(|| sockets::unsaid(&case))
         .or_else(|| silent::judge(&case))
 }
 

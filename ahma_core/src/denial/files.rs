@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::case::{Case, Named};
 use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
-use super::intent::message_writes;
+use super::intent::{code_writes, message_writes};
 use super::phrases::Class;
 use super::places::{Place, is_for_root_only, is_written_by_root_only};
 use super::refused::{
@@ -46,10 +46,11 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
             Place::Protected(_) | Place::Outside | Place::Home(_) | Place::Readable(_)
         )
     });
-    refused
+    let judged = refused.into_iter().chain(others);
+    let said = judged
         .into_iter()
-        .chain(others)
-        .find_map(|(name, path)| judge_name(case, complaint, name, &path))
+        .find_map(|(name, path)| judge_name(case, complaint, name, &path));
+    said.or_else(|| in_place(case, complaint))
 }
 
 fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -> Option<Denial> {
@@ -75,7 +76,11 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
         Place::Scope | Place::Writable
             if says(Class::ReadOnly) && is_file_name(case, complaint, name) =>
         {
-            let may_be = case.view.read_only || !case.view.restrictions_known;
+            let is_other = |name: &String| {
+                name.starts_with('/') && !is_speaker(complaint, name) && !path.ends_with(name)
+            };
+            let has_other = complaint.names.iter().any(is_other) && !name.contains('/');
+            let may_be = case.view.read_only || !(case.view.restrictions_known || has_other);
             may_be.then(|| no_writes(case, path))
         }
         Place::Scope | Place::Writable if says(Class::Denied) => {
@@ -111,12 +116,30 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
     }
 }
 
+/// A protected file that is in use as such, under the name that a program gave its successor.
+fn in_place(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
+    let mut mentions = case
+        .script
+        .mentions
+        .iter()
+        .filter(|it| it.writes && complaint.says(Class::Busy));
+    mentions.find_map(|mention| match case.place(&mention.path) {
+        Place::Protected(protected) => Some(protected_path(
+            case,
+            &mention.text,
+            &mention.path,
+            &protected,
+        )),
+        _ => None,
+    })
+}
+
 /// Whether a word of a line is the name of a file rather than a word of the message.
 fn is_file_name(case: &Case<'_>, complaint: &Complaint, name: &str) -> bool {
     let words = || {
         case.script.commands.iter().flat_map(|command| {
             command
-                .words
+                .arguments()
                 .iter()
                 .chain(command.redirections.iter().map(|it| &it.target))
         })
@@ -210,7 +233,11 @@ fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> O
         return Some(credentials::missing(&named));
     }
     let by_command = mention.is_some_and(|it| it.writes && !it.runs);
-    let writes = complaint.says(Class::ReadOnly) || message_writes(lines) || by_command;
+    // A traceback shows the call.
+    let above = case.output.lines[complaint.at.saturating_sub(4)..complaint.at].iter();
+    let by_code =
+        complaint.line.contains("Error") && above.into_iter().any(|line| code_writes(line));
+    let writes = complaint.says(Class::ReadOnly) || message_writes(lines) || by_command || by_code;
     let is_ordinary = !case.view.is_root
         && !case
             .view
@@ -248,6 +275,12 @@ fn searched(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option<Denial
         .iter()
         .filter(|it| it.searched && case.is_hidden(&it.path));
     let directory = directories.next()?;
+    if directory.path.extension().is_some() {
+        return Some(read_outside(
+            case,
+            &case.called(&directory.text, &directory.path),
+        ));
+    }
     let is_module = complaint.line.contains("No module named");
     let file = if is_module {
         format!("{}.py", name.replace('.', "/"))

@@ -5,7 +5,7 @@
 use super::case::Case;
 use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
-use super::hosts::{Host, hosts_in};
+use super::hosts::{Host, hosts_in, looks_like_host};
 use super::phrases::Class;
 use super::view::Network;
 
@@ -81,6 +81,7 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         let may_be = !case.view.restrictions_known
             && is_refused
             && is_about_sockets(case, complaint)
+            && !case.hosts().is_empty()
             && !case.script.runs("ping");
         if !may_be {
             return None;
@@ -99,6 +100,18 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     Some(no_network(case, &host))
 }
 
+/// Programs that reach other machines and may be told to say nothing.
+const QUIET: [&str; 7] = ["curl", "wget", "ping", "nc", "ssh", "scp", "git"];
+
+/// A program that could not reach a machine and said nothing.
+pub(super) fn unsaid(case: &Case<'_>) -> Option<Denial> {
+    let is_off =
+        case.view.network != Network::On && case.failed() && case.failure.output.trim().is_empty();
+    let runs = QUIET.iter().any(|program| case.script.runs(program));
+    let host = case.hosts().first().filter(|_| is_off && runs)?;
+    Some(no_network(case, host))
+}
+
 fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
     let line = complaint.line.to_lowercase();
     let near = case.output.lines[..complaint.at].iter().rev().take(4);
@@ -115,7 +128,14 @@ fn is_about_sockets(case: &Case<'_>, complaint: &Complaint) -> bool {
 /// The machine that was to be reached: as the complaint calls it, as the command does, or where the program goes by itself.
 fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
     let of_command = case.hosts();
-    let said = hosts_in(&complaint.line).into_iter().next();
+    let is_border = |letter: char| letter.is_whitespace() || "'\"`():,;<>[]{}‘’»«".contains(letter);
+    let mut words = complaint.line.split(is_border);
+    let plain = words.find(|word| looks_like_host(word));
+    let plain = plain.map(|name| Host {
+        name: name.to_owned(),
+        port: None,
+    });
+    let said = hosts_in(&complaint.line).into_iter().next().or(plain);
     if let Some(said) = said {
         // The command knows the port.
         let same = of_command

@@ -30,14 +30,14 @@ pub(super) enum Class {
     Trouble,
 }
 
-/// The phrases of each class, in lower case. Where one begins like another, the longer comes first.
+/// The phrases of each class, in lower case.
 const PHRASES: [(Class, &str); 16] = [
     (
         Class::NotFound,
         "no such file or directory|no such file|datei oder verzeichnis nicht gefunden|\
          aucun fichier ou dossier de ce type|enoent|filenotfounderror|filenotfoundexception|\
          directory nonexistent|nosuchfileexception|kind: notfound|[errno 2]|(os error 2)|\
-         file not found|no module named|cannot find module|directory not found|\
+         file not found|no module named|cannot find module|could not find or load main class|classnotfoundexception|directory not found|\
          no such device or address|bad file descriptor",
     ),
     (
@@ -166,8 +166,10 @@ const PHRASES: [(Class, &str); 16] = [
 
 static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let all = PHRASES.iter().flat_map(|(_, phrases)| phrases.split('|'));
-    // The alternatives are tried in their order; the longer come first where one begins like another.
-    let escaped: Vec<String> = all.map(regex::escape).collect();
+    let mut all: Vec<&str> = all.collect();
+    // The alternatives are tried in their order, and a longer one says more.
+    all.sort_by_key(|phrase| std::cmp::Reverse(phrase.len()));
+    let escaped: Vec<String> = all.into_iter().map(regex::escape).collect();
     Regex::new(&escaped.join("|")).ok()
 });
 

@@ -17,7 +17,10 @@ const RUNNERS: [&str; 17] = [
     "time", "find", "watch", "parallel", "ninja", "strace", "sh",
 ];
 /// Words that say the same.
-const RUNNING: [&str; 8] = [
+const RUNNING: [&str; 11] = [
+    "`system'",
+    "`popen'",
+    "in system",
     "spawn",
     "exec",
     "failed to run",
@@ -40,6 +43,22 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         .iter()
         .map(String::as_str)
         .filter(|name| is_program_name(name));
+    let plain = [
+        "not installed",
+        "not found in",
+        "not on path",
+        "no such command",
+        "no ",
+    ];
+    let line = complaint.line.to_lowercase();
+    let is_plain = plain.iter().any(|it| line.contains(it)) && complaint.line.len() < 300;
+    let others = complaint
+        .line
+        .split(|letter: char| letter.is_whitespace() || "'`\"():,‘’".contains(letter));
+    let others = others
+        .filter(|word| is_plain && word.len() > 1 && is_program_name(word))
+        .take(20);
+    let names = names.chain(others);
     let mut words = names.flat_map(|name| {
         [
             name.to_owned(),

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::case::Named;
+use super::case::{Case, Named};
 use super::denied::{Denial, DenialKind};
+use super::phrases::Class;
 use super::places::shown;
 
 /// Whether a path names a socket, as far as its name tells.
@@ -43,4 +44,16 @@ pub(super) fn denied(named: &Named) -> Denial {
             shown(path)
         ),
     }
+}
+
+/// Programs that speak to docker say so, and not where they looked for it.
+pub(super) fn unsaid(case: &Case<'_>) -> Option<Denial> {
+    let is_about = |line: &str| line.to_lowercase().contains("docker") && !line.contains(".sock");
+    let mut complaints = case.output.complaints.iter();
+    let is_missing = complaints.any(|it| {
+        let names_path = it.names.iter().any(|name| name.starts_with('/'));
+        it.says(Class::NotFound) && is_about(&it.line) && !names_path
+    });
+    let path = Path::new("/var/run/docker.sock");
+    is_missing.then(|| denied(&case.called(&path.display().to_string(), path)))
 }

@@ -76,12 +76,11 @@ const FOR_ROOT: [(&str, &str); 36] = [
 
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let text = &case.script.text;
-    // Priorities are refused with other words.
-    let is_priority = complaint.says(Class::Denied)
-        && case.view.is_root
-        && matches!(complaint.speaker(), "nice" | "renice");
-    let is_refused = complaint.says(Class::NotPermitted) || is_priority;
     let speaker = complaint.speaker();
+    // Mounts and priorities are refused with other words.
+    let is_denied = complaint.says(Class::Denied) && case.view.is_root;
+    let is_for_root = is_denied && FOR_ROOT.iter().any(|(name, _)| *name == speaker);
+    let is_refused = complaint.says(Class::NotPermitted) || is_for_root;
     if complaint.line.contains("cannot modify limit") {
         return None;
     }
@@ -125,25 +124,8 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     {
         return Some(denied(speaker));
     }
-    let is_known = || FOR_ROOT.iter().any(|(name, _)| *name == speaker);
-    let is_program = || {
-        case.script
-            .commands
-            .iter()
-            .any(|command| command.name() == speaker && !INTERPRETERS.contains(&speaker))
-    };
     if !case.view.is_root {
-        // What an ordinary user is refused anyway is known; the rest is ours.
-        let names_path = complaint.names.iter().any(|name| name.contains('/'));
-        return (complaint
-            .line
-            .to_lowercase()
-            .contains("operation not permitted")
-            && !is_known()
-            && is_program()
-            && !names_path
-            && !is_about_files(speaker))
-        .then(|| denied(speaker));
+        return None;
     }
     let known = named(&FOR_ROOT, case, speaker);
     let is_run = || {
@@ -194,35 +176,6 @@ fn numbered(text: &str) -> Option<&'static str> {
             .find(|(it, _)| *it == number)
             .map(|(_, call)| *call)
     })
-}
-
-const INTERPRETERS: [&str; 8] = [
-    "bash", "sh", "python3", "python", "node", "perl", "ruby", "php",
-];
-
-/// Whether a program changes files, or other processes, which their owners may refuse.
-fn is_about_files(program: &str) -> bool {
-    matches!(
-        program,
-        "chmod"
-            | "rm"
-            | "mv"
-            | "cp"
-            | "touch"
-            | "ln"
-            | "mkdir"
-            | "rmdir"
-            | "tee"
-            | "dd"
-            | "kill"
-            | "pkill"
-            | "killall"
-            | "tar"
-            | "rsync"
-            | "install"
-            | "setfacl"
-            | "git"
-    )
 }
 
 /// What a program or the code that is run is called, in a table.

@@ -73,10 +73,13 @@ const OUTPUT_OPTIONS: [&str; 18] = [
     "-B",
 ];
 /// Options before where names are looked for, and variables that say so.
-const SEARCH_OPTIONS: [&str; 6] = [
+const SEARCH_OPTIONS: [&str; 9] = [
     "-I",
     "-L",
     "-isystem",
+    "-cp",
+    "-classpath",
+    "--class-path",
     "-iquote",
     "--include-dir",
     "--library-path",

@@ -132,7 +132,15 @@ pub(super) fn literal_is_written(code: &str, start: usize, length: usize) -> boo
 }
 
 /// Whether code only asks whether what a string in it names is there.
-pub(super) fn literal_is_probed(code: &str, start: usize) -> bool {
+pub(super) fn literal_is_probed(code: &str, start: usize, length: usize) -> bool {
+    let end = code.floor_char_boundary((start + length + 16).min(code.len()));
+    let after = code.get(start + length..end).unwrap_or("");
+    if [").exists", ").is_file", ").is_dir", ").stat("]
+        .iter()
+        .any(|call| after.contains(call))
+    {
+        return true;
+    }
     let from = code.floor_char_boundary(start.saturating_sub(40));
     let before = code[from..start]
         .rsplit([';', '\n'])

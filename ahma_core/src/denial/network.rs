@@ -7,6 +7,7 @@ use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
 use super::hosts::{Host, hosts_in, looks_like_host};
 use super::phrases::Class;
+use super::script::Simple;
 use super::view::Network;
 
 /// Words of code and of messages that are about sockets of the internet.
@@ -165,12 +166,26 @@ fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
             port: None,
         })
     };
-    near.or_else(usual).or_else(|| {
-        Some(Host {
-            name: "0.0.0.0".to_owned(),
-            port: None,
+    near.or_else(usual)
+        .or_else(|| bare(case, complaint))
+        .or_else(|| {
+            Some(Host {
+                name: "0.0.0.0".to_owned(),
+                port: None,
+            })
+            .filter(|_| listens(case, complaint))
         })
-        .filter(|_| listens(case, complaint))
+}
+
+/// A machine of a name without dots, which the complaint and the command have in common.
+fn bare(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
+    let words = || case.script.commands.iter().flat_map(Simple::arguments);
+    let is_named = |name: &&String| words().any(|word| word == *name) && !name.starts_with('-');
+    let name = complaint.names.iter().find(is_named)?;
+    let is_lookup = complaint.says(Class::Unreachable);
+    is_lookup.then(|| Host {
+        name: name.clone(),
+        port: None,
     })
 }
 

@@ -251,7 +251,7 @@ impl Finding<'_> {
             let name = name.trim_end_matches("\\n").trim_end_matches([':', '\\']);
             if looks_like_path(name) && !name.starts_with("//") {
                 let writes = literal_is_written(text, start, name.len());
-                let is_probed = role == Role::Named && literal_is_probed(text, start);
+                let is_probed = role == Role::Named && literal_is_probed(text, start, name.len());
                 let role = if is_probed { Role::Probed } else { role };
                 self.add(name, directory, writes, role);
             }

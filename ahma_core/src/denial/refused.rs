@@ -54,13 +54,19 @@ pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denia
     let Named { name, path } = named;
     let parent = path.parent().filter(|_| !whole).unwrap_or(&path);
     let scope = case.view.scope.display();
+    let is_much = parent.parent().is_none() || Some(parent) == case.view.user_home;
+    let caution = if is_much {
+        ", though a directory of its own below it would open less"
+    } else {
+        ""
+    };
     Denial {
         kind: DenialKind::WriteOutside,
         subject: name.clone(),
         owner_can: format!("--sandbox-write {}", parent.display()),
         text: format!(
             "{name} is outside of what commands may write, which is {scope} and temporary files: trying again will not help. Write below {scope} \
-             instead; the owner can let commands write there with `--sandbox-write {}`.",
+             instead; the owner can let commands write there with `--sandbox-write {}`{caution}.",
             shown(parent)
         ),
     }
@@ -84,10 +90,9 @@ pub(super) fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected
         subject: named.name.clone(),
         owner_can: format!("--unprotect {}", relative.display()),
         text: format!(
-            "{} is protected, because programs outside the sandbox run or trust what is in {}: commands can read it and not change, move or remove \
-             it, and trying again will not help. The owner can allow it with `--unprotect {}`.",
+            "{} is protected: commands can read it and not change, move or remove it, and trying again will not help. The owner can allow it with \
+             `--unprotect {}`.",
             named.name,
-            relative.display(),
             shown(relative)
         ),
     }

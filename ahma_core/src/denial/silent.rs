@@ -105,8 +105,21 @@ fn looks_like_a_file(name: &str) -> bool {
     name.contains('.') && !name.ends_with('.') && name.chars().any(char::is_alphabetic)
 }
 
-/// The only path outside that the command names.
+/// The only path outside that the command names, which is a guess.
 fn by_command(case: &Case<'_>, complaint: Option<&Complaint>, only_probed: bool) -> Option<Denial> {
+    let denial = named_by_command(case, complaint, only_probed)?;
+    let text = format!(
+        "The output does not say so, but this is probably why: {}",
+        denial.text
+    );
+    Some(Denial { text, ..denial })
+}
+
+fn named_by_command(
+    case: &Case<'_>,
+    complaint: Option<&Complaint>,
+    only_probed: bool,
+) -> Option<Denial> {
     let is_meant = |mention: &&Mention| {
         let is_probe = !only_probed || mention.probed;
         is_probe
@@ -263,13 +276,18 @@ fn java(case: &Case<'_>) -> Option<Denial> {
             .collect();
         (!digits.is_empty() && rest.contains("openjdk")).then_some(digits)
     });
-    let path = settings.unwrap_or_else(|| {
-        format!(
-            "/etc/java-{}-openjdk",
-            version.as_deref().unwrap_or("VERSION")
-        )
-        .into()
-    });
-    let named = case.called(&path.display().to_string(), &path);
-    Some(read_outside(case, &named))
+    let is_known = settings.is_some() || version.is_some();
+    let version = version.as_deref().unwrap_or("VERSION");
+    let path = settings.unwrap_or_else(|| format!("/etc/java-{version}-openjdk").into());
+    let denial = read_outside(case, &case.called(&path.display().to_string(), &path));
+    let hint = if is_known {
+        ""
+    } else {
+        " VERSION stands for that of the JDK."
+    };
+    let text = format!(
+        "Java does not start, probably because its settings are hidden: {}{hint}",
+        denial.text
+    );
+    Some(Denial { text, ..denial })
 }

@@ -23,7 +23,8 @@ pub(super) fn is_socket(path: &Path) -> bool {
 }
 
 pub(super) fn denied(named: &Named) -> Denial {
-    let Named { name, path } = named;
+    let path = &named.path;
+    let name = path.display().to_string();
     let is_docker =
         name.contains("docker") || name.contains("containerd") || name.contains("podman");
     let warning = if is_docker {

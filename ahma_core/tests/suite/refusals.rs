@@ -7,7 +7,7 @@ mod score;
 
 use std::path::Path;
 
-use corpus::{Case, Links};
+use corpus::{Case, Links, link};
 use score::{Label, Score};
 
 fn scored() -> Score {
@@ -20,8 +20,17 @@ fn scored() -> Score {
         assert_eq!(case.id, label.id);
         score.count(&label, case.explained(&Links::new()).as_ref());
     }
-    println!("{}", score.table());
     score
+}
+
+fn case(script: &str, output: &str) -> Case {
+    let json = serde_json::json!({
+        "id": "x", "argv_or_script": script, "output": output, "scope": "{SCOPE}", "cwd": "{SCOPE}", "private_home": "{HOME}",
+        "network": "on", "exit_code": 1, "signal": null, "user": "ordinary", "state": "failed", "truncated": false,
+        "program_on_operator_path": null,
+        "policy": {"grants_read": [], "grants_write": [], "protected": [], "private_tmp": "{TMP}"},
+    });
+    serde_json::from_value(json).unwrap()
 }
 
 /// What the sandbox caused is explained, and what it did not cause is not.
@@ -30,6 +39,7 @@ fn recorded_failures_are_explained_and_others_are_not() {
     let score = scored();
     let total = score.total;
     let wrong = score.wrong.join("\n");
+    println!("{}", score.table());
     assert_eq!((total.caused, total.others), (444, 384));
     assert!(
         total.kind * 100 >= total.caused * 95,
@@ -52,20 +62,24 @@ fn recorded_failures_are_explained_and_others_are_not() {
 /// who reads the explanation.
 #[test]
 fn explanations_do_not_tell_whether_something_outside_exists() {
-    let case = |path: &str| {
-        let json = serde_json::json!({
-            "id": "x", "argv_or_script": format!("cat {path}"), "scope": "{SCOPE}", "cwd": "{SCOPE}", "private_home": "{HOME}", "network": "on",
-            "exit_code": 1, "signal": null, "output": format!("cat: {path}: No such file or directory\n"), "user": "ordinary", "state": "failed",
-            "truncated": false, "program_on_operator_path": null,
-            "policy": {"grants_read": [], "grants_write": [], "protected": [], "private_tmp": "{TMP}"},
-        });
-        let case: Case = serde_json::from_value(json).unwrap();
-        case.explained(&Links::new())
-            .unwrap()
-            .text
-            .replace(path, "PATH")
+    let text = |path: &str| {
+        let output = format!("cat: {path}: No such file or directory\n");
+        let denial = case(&format!("cat {path}"), &output).explained(&Links::new());
+        denial.unwrap().text.replace(path, "PATH")
     };
-    let text = case("/etc/hostname");
-    assert_eq!(text, case("/etc/there-is-no-such-file"));
-    assert!(text.contains("there or not"), "{text}");
+    let there = text("/etc/hostname");
+    assert_eq!(there, text("/etc/there-is-no-such-file"));
+    assert!(there.contains("there or not"), "{there}");
+}
+
+#[test]
+fn a_link_that_leads_out_is_explained_by_where_it_leads() {
+    let links: Links = link("{SCOPE}/link={USER_HOME}/notes.txt")
+        .into_iter()
+        .collect();
+    let read = case("cat link", "cat: link: No such file or directory\n");
+    let denial = read.explained(&links).unwrap();
+    assert_eq!(denial.subject, "{USER_HOME}/notes.txt");
+    assert_eq!(denial.owner_can, "--sandbox-read {USER_HOME}/notes.txt");
+    assert_eq!(read.explained(&Links::new()), None);
 }

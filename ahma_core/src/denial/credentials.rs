@@ -45,7 +45,11 @@ const FILES: [&str; 31] = [
 ];
 
 /// Messages of programs that miss a credential without naming the file it would be in.
-const KEPT: [(&str, &str); 13] = [
+const KEPT: [(&str, &str); 17] = [
+    ("az login", ".azure"),
+    ("docker login", ".docker/config.json"),
+    ("npm login", ".npmrc"),
+    ("vault login", ".vault-token"),
     ("authentication agent", ".ssh"),
     ("config profile (default)", ".aws/credentials"),
     ("unable to locate credentials", ".aws/credentials"),

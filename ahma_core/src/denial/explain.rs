@@ -82,6 +82,7 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
         .or_else(|| programs::probed(&case))
         .or_else(|| programs::unsaid(&case))
         .or_else(|| network::unsaid(&case))
+        .or_else(|| home::unsaid(&case))
         .or_else(|| sockets::unsaid(&case))
         .or_else(|| silent::judge(&case))
 }

@@ -175,6 +175,11 @@ fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
             })
             .filter(|_| listens(case, complaint))
         })
+        .or_else(|| {
+            let is_socket = complaint.line.to_lowercase().contains("socket");
+            let name = "socket".to_owned();
+            is_socket.then_some(Host { name, port: None })
+        })
 }
 
 /// A machine of a name without dots, which the complaint and the command have in common.

@@ -134,14 +134,14 @@ const PHRASES: [(Class, &str); 16] = [
         "command not found|kommando nicht gefunden|befehl nicht gefunden|\
          commande introuvable|: not found|executable file not found|not found in path|\
          not found in $path|not on path|not installed|nicht gefunden|introuvable|\
-         no such command|is not a git command|not found|couldn't find|could not find|\
+         no such command|is not a git command|tell me who you are|identity unknown|empty ident name|not found|couldn't find|could not find|\
          unknown command|could not execute process",
     ),
     (
         Class::Credential,
         "could not read username|could not read password|terminal prompts disabled|\
          authentication failed|permission denied (publickey|unable to locate credentials|\
-         nocredentialserror|auth login|not logged in|eneedauth|no secret key|\
+         nocredentialserror|auth login|az login|docker login|npm login|npm adduser|vault login|not logged in|eneedauth|no secret key|\
          secret key not available|host key verification failed|\
          no configuration has been provided|could not find default credentials|\
          default credentials were not found|credentials not found|no credentials|\

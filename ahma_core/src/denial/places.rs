@@ -97,7 +97,7 @@ pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
     if path.starts_with(view.private_tmp) || temporary.iter().any(|it| path.starts_with(it)) {
         return Place::Temporary;
     }
-    if path.starts_with("/proc") || path.starts_with("/dev") {
+    if path.starts_with("/proc") || is_visible_device(path) {
         return Place::Kernel;
     }
     if view.readable.iter().any(|it| path.starts_with(it)) {
@@ -115,6 +115,19 @@ pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
         return Place::Way;
     }
     Place::Outside
+}
+
+/// Whether a path is among the few devices that commands have, or a name below `/dev` that is none.
+fn is_visible_device(path: &Path) -> bool {
+    let Ok(below) = path.strip_prefix("/dev") else {
+        return false;
+    };
+    let devices = [
+        "null", "zero", "full", "random", "urandom", "tty", "console", "ptmx", "pts", "fd",
+        "stdin", "stdout", "stderr", "tcp", "udp", "core", "mqueue",
+    ];
+    let first = below.components().next();
+    first.is_none_or(|first| devices.iter().any(|device| first.as_os_str() == *device))
 }
 
 /// The protected path that a path is in, is, or holds.
@@ -154,7 +167,18 @@ pub(super) fn is_for_root_only(path: &Path) -> bool {
         "/sys/kernel/debug",
         "/boot/efi",
     ];
-    paths.iter().any(|it| path.starts_with(it))
+    let disks = [
+        "/dev/sd",
+        "/dev/nvme",
+        "/dev/loop",
+        "/dev/dm-",
+        "/dev/md",
+        "/dev/mem",
+        "/dev/kmsg",
+        "/dev/port",
+    ];
+    let name = path.display().to_string();
+    paths.iter().any(|it| path.starts_with(it)) || disks.iter().any(|it| name.starts_with(it))
 }
 
 /// Whether only root may write a path on an ordinary machine.

@@ -16,7 +16,9 @@ pub(super) fn is_socket(path: &Path) -> bool {
         || name.ends_with(".socket")
         || name.starts_with(".s.pgsql.")
         || name.starts_with("s.gpg-agent");
+    let is_bus = name == "bus" && path.starts_with("/run/user");
     is_named
+        || is_bus
         || (path.starts_with("/run") || path.starts_with("/var/run"))
             && !name.contains('.')
             && name.contains("sock")

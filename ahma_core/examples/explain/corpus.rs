@@ -117,7 +117,7 @@ struct Known<'a> {
 }
 
 impl Lookup for Known<'_> {
-    fn program_on_owner_path(&self, name: &str) -> Option<PathBuf> {
+    fn program_on_operator_path(&self, name: &str) -> Option<PathBuf> {
         let program = self.program.as_ref()?;
         program.ends_with(name).then(|| program.clone())
     }

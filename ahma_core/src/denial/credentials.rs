@@ -93,8 +93,9 @@ pub(super) fn missing(named: &Named) -> Denial {
             path.display()
         ),
         text: format!(
-            "{name} would hold credentials of the user, which commands do not get: trying again will not help. The owner can pass a token in a variable \
-             with `--pass-env NAME`, or let commands read the file with `--sandbox-read {}`.",
+            "{name} would hold credentials of the user, which commands do not get: trying again will not help. The \
+             owner can pass a token in a variable with `--pass-env NAME`, or let commands read the file with \
+             `--sandbox-read {}`.",
             shown(path)
         ),
     }
@@ -139,8 +140,8 @@ pub(super) fn token(host: &str) -> Denial {
         subject: host.to_owned(),
         owner_can: "--pass-env of a token".to_owned(),
         text: format!(
-            "{host} asked who the user is, and commands have neither the user's credentials nor anyone to ask: trying again will not help. The owner can \
-             pass a token in a variable with `--pass-env NAME`."
+            "{host} asked who the user is, and commands have neither the user's credentials nor anyone to ask: \
+             trying again will not help. The owner can pass a token in a variable with `--pass-env NAME`."
         ),
     }
 }

@@ -217,7 +217,6 @@ pub(super) fn together(case: &Case<'_>) -> Option<Denial> {
 
 /// A path that commands cannot see.
 fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> Option<Denial> {
-    let lines: &str = &complaint.line;
     if path
         .components()
         .any(|part| part.as_os_str() == "_logs" || part.as_os_str() == "_cacache")
@@ -237,7 +236,8 @@ fn outside(case: &Case<'_>, complaint: &Complaint, said: &str, path: &Path) -> O
     let above = case.output.lines[complaint.at.saturating_sub(4)..complaint.at].iter();
     let by_code =
         complaint.line.contains("Error") && above.into_iter().any(|line| code_writes(line));
-    let writes = complaint.says(Class::ReadOnly) || message_writes(lines) || by_command || by_code;
+    let writes =
+        complaint.says(Class::ReadOnly) || message_writes(&complaint.line) || by_command || by_code;
     let is_ordinary = !case.view.is_root
         && !case
             .view
@@ -320,8 +320,8 @@ fn no_capabilities(case: &Case<'_>, complaint: &Complaint, name: &str) -> Option
         subject: name.to_owned(),
         owner_can: "chmod in the project: commands of root have no capabilities".to_owned(),
         text: format!(
-            "{name} is closed by its mode, and commands of root have no right to pass over modes in the sandbox: trying again will not help. \
-             `chmod` it, as the owner of the file may."
+            "{name} is closed by its mode, and commands of root have no right to pass over modes in the sandbox: \
+             trying again will not help. `chmod` it, as the owner of the file may."
         ),
     })
 }

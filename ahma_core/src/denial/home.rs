@@ -57,8 +57,9 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let denial = home_private(&named);
     Some(Denial {
         text: format!(
-            "The name is probably an alias from the user's ~/{file}, which commands do not see: they have a home directory of their own. Write the command out; \
-             trying again will not help. The owner can let commands read the file with `--sandbox-read {}`.",
+            "The name is probably an alias from the user's ~/{file}, which commands do not see: they have a home \
+             directory of their own. Write the command out; trying again will not help. The owner can let commands \
+             read the file with `--sandbox-read {}`.",
             shown(&named.path)
         ),
         ..denial
@@ -87,8 +88,9 @@ fn git_settings(home: &Path) -> Denial {
         path: home.join(".gitconfig"),
     };
     let text = format!(
-        "Commands do not see the user's ~/.gitconfig, because they have a home directory of their own, so git does not know what is set there: trying again will \
-         not help. Set it for the project (`git config user.name …`), or the owner can let commands read the file with `--sandbox-read {}`.",
+        "Commands do not see the user's ~/.gitconfig, because they have a home directory of their own, so git does \
+         not know what is set there: trying again will not help. Set it for the project (`git config user.name …`), \
+         or the owner can let commands read the file with `--sandbox-read {}`.",
         shown(&named.path)
     );
     Denial {

@@ -27,8 +27,9 @@ pub(super) fn deadline(case: &Case<'_>) -> Denial {
         subject: deadline.unwrap_or_else(|| "deadline".to_owned()),
         owner_can: "--timeout SECONDS or timeout_seconds of the call".to_owned(),
         text: format!(
-            "The command was still running and was stopped {after}; run again as it is, it will be stopped again. Give the call more time with \
-             `timeout_seconds`, run it in the background, or have it do less; the owner can raise the default with `--timeout SECONDS`."
+            "The command was still running and was stopped {after}; run again as it is, it will be stopped again. \
+             Give the call more time with `timeout_seconds`, run it in the background, or have it do less; the \
+             owner can raise the default with `--timeout SECONDS`."
         ),
     }
 }
@@ -112,7 +113,8 @@ fn too_large(case: &Case<'_>, file: String) -> Denial {
         kind: DenialKind::LimitFiles,
         owner_can: format!("none: {limited}"),
         text: format!(
-            "{file} would have become too large: {limited} for every command, and trying again will not help. Write several smaller files."
+            "{file} would have become too large: {limited} for every command, and trying again will not help. Write \
+             several smaller files."
         ),
         subject: file,
     }
@@ -181,7 +183,8 @@ fn open_files(case: &Case<'_>) -> Denial {
         subject: "open files".to_owned(),
         owner_can: format!("none: open files are limited{limit}"),
         text: format!(
-            "The command has too many files open at once: each process is limited{limit}, and trying again will not help. Close files, or open fewer at once."
+            "The command has too many files open at once: each process is limited{limit}, and trying again will not \
+             help. Close files, or open fewer at once."
         ),
     }
 }
@@ -194,8 +197,9 @@ fn processes(limit: Option<u64>) -> Denial {
         subject: limit.map_or_else(|| "processes".to_owned(), |limit| limit.to_string()),
         owner_can: "raise limits.processes in the tool file".to_owned(),
         text: format!(
-            "The command {probably}reached the number of processes and threads that its tool file allows{most}; trying again will not help unless it starts \
-             fewer (such as `-j 1`). The owner can raise `limits.processes` in the tool file."
+            "The command {probably}reached the number of processes and threads that its tool file allows{most}; \
+             trying again will not help unless it starts fewer (such as `-j 1`). The owner can raise \
+             `limits.processes` in the tool file."
         ),
     }
 }
@@ -208,8 +212,8 @@ fn memory(limit: Option<u64>) -> Denial {
         subject: limit.map_or_else(|| "memory".to_owned(), |limit| format!("{limit} MiB")),
         owner_can: "raise limits.memory_mb in the tool file".to_owned(),
         text: format!(
-            "The command {probably}needed more memory than its tool file allows{most}; trying again will not help unless it needs less. The owner can raise \
-             `limits.memory_mb` in the tool file."
+            "The command {probably}needed more memory than its tool file allows{most}; trying again will not help \
+             unless it needs less. The owner can raise `limits.memory_mb` in the tool file."
         ),
     }
 }
@@ -244,7 +248,8 @@ fn temporary(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         subject: top.to_owned(),
         owner_can: "write to the project or to $TMPDIR".to_owned(),
         text: format!(
-            "{top} is private to commands and kept in memory, so it is small, and it is full: trying again will not help. Write large files to the project or to $TMPDIR."
+            "{top} is private to commands and kept in memory, so it is small, and it is full: trying again will not \
+             help. Write large files to the project or to $TMPDIR."
         ),
     })
 }
@@ -254,8 +259,8 @@ fn core_dumps() -> Denial {
         kind: DenialKind::Other,
         subject: "core".to_owned(),
         owner_can: String::new(),
-        text: "Commands in the sandbox never leave core dumps, because they could hold secrets: the limit cannot be changed, and trying again will not help. \
-               A debugger works: run the program under `gdb`."
+        text: "Commands in the sandbox never leave core dumps, because they could hold secrets: the limit cannot be \
+               changed, and trying again will not help. A debugger works: run the program under `gdb`."
             .to_owned(),
     }
 }

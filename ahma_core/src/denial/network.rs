@@ -227,8 +227,8 @@ fn no_network(case: &Case<'_>, host: &Host) -> Denial {
     Denial {
         kind,
         text: format!(
-            "{subject} was refused because this command has no network ({who}): {what}, and trying again will not help. The owner can change that with \
-             `{owner_can}`{}.",
+            "{subject} was refused because this command has no network ({who}): {what}, and trying again will not \
+             help. The owner can change that with `{owner_can}`{}.",
             if host.is_local() {
                 "; a unix socket in the project works without"
             } else {

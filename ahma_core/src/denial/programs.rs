@@ -127,7 +127,7 @@ fn hidden(case: &Case<'_>, name: &str) -> Option<Denial> {
     if !is_program_name(name) {
         return None;
     }
-    let path = case.lookup.program_on_owner_path(name)?;
+    let path = case.lookup.program_on_operator_path(name)?;
     let directory = path.parent()?;
     let is_hidden = matches!(case.place(&path), Place::Outside | Place::Way);
     is_hidden.then(|| program_hidden(name, directory))
@@ -150,8 +150,9 @@ pub(super) fn hidden_path(named: &Named) -> Denial {
     let directory = named.path.parent().unwrap_or(&named.path);
     Denial {
         text: format!(
-            "{} is outside of what commands may use, and the sandbox hides what is outside, there or not: trying again will not help. The owner can let \
-             commands run the programs of that directory with `--sandbox-read {}`.",
+            "{} is outside of what commands may use, and the sandbox hides what is outside, there or not: trying \
+             again will not help. The owner can let commands run the programs of that directory with \
+             `--sandbox-read {}`.",
             named.name,
             shown(directory)
         ),
@@ -165,8 +166,9 @@ fn program_hidden(name: &str, directory: &Path) -> Denial {
         subject: name.to_owned(),
         owner_can: format!("--sandbox-read {}", directory.display()),
         text: format!(
-            "{name} is installed for the user, in {0}, which commands do not see: trying again or installing it again will not help. The owner can let \
-             commands run the programs of that directory with `--sandbox-read {1}`.",
+            "{name} is installed for the user, in {0}, which commands do not see: trying again or installing it \
+             again will not help. The owner can let commands run the programs of that directory with \
+             `--sandbox-read {1}`.",
             directory.display(),
             shown(directory)
         ),

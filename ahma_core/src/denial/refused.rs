@@ -22,8 +22,8 @@ pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
             format!("--sandbox-read {}", path.display())
         },
         text: format!(
-            "{name} is outside of what commands may use (they work below {scope}), and the sandbox hides what is outside, there or not: trying \
-             again will not help. The owner can {}.",
+            "{name} is outside of what commands may use (they work below {scope}), and the sandbox hides what is \
+             outside, there or not: trying again will not help. The owner can {}.",
             if is_spool {
                 "run the command outside the sandbox".to_owned()
             } else {
@@ -43,8 +43,9 @@ pub(super) fn home_private(named: &Named) -> Denial {
             path.display()
         ),
         text: format!(
-            "{name} was looked for in the private home directory that commands have instead of the user's, whose files they do not see: trying \
-             again will not help. The owner can let commands read the user's with `--sandbox-read {0}`; then use the absolute path {0}.",
+            "{name} was looked for in the private home directory that commands have instead of the user's, whose \
+             files they do not see: trying again will not help. The owner can let commands read the user's with \
+             `--sandbox-read {0}`; then use the absolute path {0}.",
             shown(path)
         ),
     }
@@ -65,8 +66,9 @@ pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denia
         subject: name.clone(),
         owner_can: format!("--sandbox-write {}", parent.display()),
         text: format!(
-            "{name} is outside of what commands may write, which is {scope} and temporary files: trying again will not help. Write below {scope} \
-             instead; the owner can let commands write there with `--sandbox-write {}`{caution}.",
+            "{name} is outside of what commands may write, which is {scope} and temporary files: trying again will \
+             not help. Write below {scope} instead; the owner can let commands write there with `--sandbox-write \
+             {}`{caution}.",
             shown(parent)
         ),
     }
@@ -90,8 +92,8 @@ pub(super) fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected
         subject: named.name.clone(),
         owner_can: format!("--unprotect {}", relative.display()),
         text: format!(
-            "{} is protected: commands can read it and not change, move or remove it, and trying again will not help. The owner can allow it with \
-             `--unprotect {}`.",
+            "{} is protected: commands can read it and not change, move or remove it, and trying again will not \
+             help. The owner can allow it with `--unprotect {}`.",
             named.name,
             shown(relative)
         ),
@@ -105,8 +107,8 @@ pub(super) fn no_writes(case: &Case<'_>, path: &Path) -> Denial {
         subject: path.display().to_string(),
         owner_can: "writes: true in the tool file".to_owned(),
         text: format!(
-            "{} could not be written: this tool {probably}may write nothing but temporary files (`writes: false` in its tool file), and trying again will \
-             not help. The owner can set `writes: true` there.",
+            "{} could not be written: this tool {probably}may write nothing but temporary files (`writes: false` in \
+             its tool file), and trying again will not help. The owner can set `writes: true` there.",
             path.display()
         ),
     }
@@ -137,8 +139,8 @@ pub(super) fn read_only_grant(case: &Case<'_>, name: &str, path: &Path, grant: &
         subject: name.clone(),
         owner_can: format!("--sandbox-write {}", parent.display()),
         text: format!(
-            "{name} can only be read: {} was granted for reading, so trying again will not help. The owner can let commands write there with \
-             `--sandbox-write {}`.",
+            "{name} can only be read: {} was granted for reading, so trying again will not help. The owner can let \
+             commands write there with `--sandbox-write {}`.",
             grant.display(),
             shown(parent)
         ),
@@ -152,8 +154,8 @@ pub(super) fn toolchain(manager: &str, grant: &Path) -> Denial {
         subject: grant.display().to_string(),
         owner_can: format!("run {manager} outside"),
         text: format!(
-            "{manager} keeps its toolchains in {}, which commands can use and not change: trying again will not help. The owner can run {manager} \
-             outside the sandbox; what it installs is there for commands then.",
+            "{manager} keeps its toolchains in {}, which commands can use and not change: trying again will not \
+             help. The owner can run {manager} outside the sandbox; what it installs is there for commands then.",
             grant.display()
         ),
     }
@@ -183,7 +185,8 @@ pub(super) fn system_path(case: &Case<'_>, name: &str, path: &Path) -> Option<De
         subject: name.to_owned(),
         owner_can,
         text: format!(
-            "{name} belongs to the system, which commands can read and not change, also those of root: trying again will not help. {remedy}"
+            "{name} belongs to the system, which commands can read and not change, also those of root: trying again \
+             will not help. {remedy}"
         ),
     })
 }
@@ -195,7 +198,8 @@ pub(super) fn own_process(name: &str) -> Denial {
         subject: name.to_owned(),
         owner_can: "none: run it outside".to_owned(),
         text: format!(
-            "{name} can only be read in the sandbox, by every command: trying again will not help. The owner can run the command outside."
+            "{name} can only be read in the sandbox, by every command: trying again will not help. The owner can \
+             run the command outside."
         ),
     }
 }

@@ -240,7 +240,8 @@ fn containers(case: &Case<'_>) -> Option<Denial> {
         kind: DenialKind::Other,
         subject: engine.to_owned(),
         owner_can: format!("none known: {engine} in a sandbox is not supported"),
-        text: format!("{engine} needs namespaces and mounts that commands in the sandbox do not get: trying again will not help. The owner can run it outside."),
+        text: format!("{engine} needs namespaces and mounts that commands in the sandbox do not get: trying again \
+                       will not help. The owner can run it outside."),
     })
 }
 

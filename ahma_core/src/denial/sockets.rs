@@ -42,8 +42,9 @@ pub(super) fn denied(named: &Named) -> Denial {
             path.display()
         ),
         text: format!(
-            "{name} is the socket of a service outside the sandbox, which commands cannot reach, whether or not the service runs: starting it or trying \
-             again will not help. The owner can let commands use it with `--sandbox-write {}`{warning}.",
+            "{name} is the socket of a service outside the sandbox, which commands cannot reach, whether or not the \
+             service runs: starting it or trying again will not help. The owner can let commands use it with \
+             `--sandbox-write {}`{warning}.",
             shown(path)
         ),
     }

@@ -225,8 +225,9 @@ fn denied(call: &str) -> Denial {
         subject: call.to_owned(),
         owner_can: "none: refused for every command, run it outside".to_owned(),
         text: format!(
-            "{call} was refused: what it asks of the kernel is refused to every command in the sandbox, also to those of root, and no option allows it. \
-             Trying again will not help; the owner can run the command outside the sandbox."
+            "{call} was refused: what it asks of the kernel is refused to every command in the sandbox, also to \
+             those of root, and no option allows it. Trying again will not help; the owner can run the command \
+             outside the sandbox."
         ),
     }
 }

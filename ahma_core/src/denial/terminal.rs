@@ -40,8 +40,9 @@ fn missing(case: &Case<'_>, names_it: bool) -> Denial {
         kind: DenialKind::TtyMissing,
         subject: if is_device { "/dev/tty" } else { "terminal" }.to_owned(),
         owner_can: "none: commands have no terminal, use a non-interactive option".to_owned(),
-        text: "The program wants a terminal, and commands have none: their input is empty and nobody can type. Use an option of the program that asks \
-               nothing (such as `--batch` or `--yes`), or `script -qec 'COMMAND' /dev/null` for one of its own; trying again as it is will not help."
+        text: "The program wants a terminal, and commands have none: their input is empty and nobody can type. Use \
+               an option of the program that asks nothing (such as `--batch` or `--yes`), or `script -qec 'COMMAND' \
+               /dev/null` for one of its own; trying again as it is will not help."
             .to_owned(),
     }
 }

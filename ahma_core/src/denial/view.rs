@@ -77,7 +77,7 @@ pub enum Presence {
 /// What may be asked about the machine.
 pub trait Lookup {
     /// Where the owner's own search path has a program. The one fact from outside that an explanation may depend on.
-    fn program_on_owner_path(&self, name: &str) -> Option<PathBuf>;
+    fn program_on_operator_path(&self, name: &str) -> Option<PathBuf>;
 
     /// What is known of a path in the scope, in what was granted, or in what is readable of the system. It is never asked
     /// about other paths.

@@ -27,7 +27,7 @@ const ROOT: Server = Server {
 };
 
 impl Lookup for Server {
-    fn program_on_owner_path(&self, name: &str) -> Option<PathBuf> {
+    fn program_on_operator_path(&self, name: &str) -> Option<PathBuf> {
         (name == "rg").then(|| "/home/me/.local/bin/rg".into())
     }
 

@@ -74,7 +74,10 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let is_local = ["AF_UNIX", "unix:", "--unix-socket", "UNIXSocket"]
         .iter()
         .any(|it| case.script.text.contains(it) || complaint.line.contains(it));
-    if is_other || is_local {
+    // What is not found by its path is a socket of this machine.
+    let is_path = complaint.says(Class::NotFound)
+        && (complaint.names.iter()).any(|name| name.contains('/') && !name.contains("://"));
+    if is_other || is_local || is_path {
         return None;
     }
     if case.view.network == Network::On {
@@ -185,7 +188,7 @@ fn host(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
 /// A machine of a name without dots, which the complaint and the command have in common.
 fn bare(case: &Case<'_>, complaint: &Complaint) -> Option<Host> {
     let words = || case.script.commands.iter().flat_map(Simple::arguments);
-    let is_named = |name: &&String| words().any(|word| word == *name) && !name.starts_with('-');
+    let is_named = |name: &&String| words().any(|word| word == *name) && !name.contains(['-', '/']);
     let name = complaint.names.iter().find(is_named)?;
     let is_lookup = complaint.says(Class::Unreachable);
     is_lookup.then(|| Host {

@@ -47,7 +47,7 @@ fn the_next_session_gets_a_host_that_waits_since_the_last_one_ended() {
     let mut before = Vec::new();
     until(|| {
         before = children(isolated.process.pid());
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        thread::sleep(std::time::Duration::from_millis(100));
         before.len() == 2
             && before == children(isolated.process.pid())
             && !before

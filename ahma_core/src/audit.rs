@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::denial::Denial;
 use crate::operation::{Completion, OperationHandle, OperationId, OperationState};
 
 /// A longer word of a command line is cut; its length and hash stand for the rest.
@@ -85,6 +86,9 @@ struct End<'r> {
     duration_ms: u64,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'r [String],
+    /// What the sandbox probably refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denial: Option<&'r Denial>,
 }
 
 #[derive(Debug, Serialize)]
@@ -126,6 +130,7 @@ impl AuditLog {
             signal: completion.signal,
             duration_ms: operation.record().duration_ms,
             warnings: &completion.warnings,
+            denial: completion.denial.as_deref(),
         };
         self.operation(context, operation, "ended", SystemTime::now(), Some(end));
     }

@@ -5,6 +5,8 @@
 
 mod args;
 mod batch_writer;
+mod flag_checks;
+mod home_paths;
 mod http;
 mod http_settings;
 mod key_search;
@@ -14,6 +16,7 @@ mod logging;
 mod reach;
 mod server;
 mod settings;
+mod settings_error;
 mod signals;
 mod startup_error;
 mod state_file;

@@ -87,7 +87,7 @@ pub use probe::probe;
 pub use report::{LayerReport, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
-pub use system_paths::is_system_path;
+pub use system_paths::{is_system_path, readable_system_paths};
 #[cfg(target_os = "linux")]
 pub use wire::HOST_ARGUMENT;
 #[cfg(all(fuzzing, target_os = "linux"))]

@@ -3,7 +3,7 @@
 //! Programs and libraries, the parts of `/etc` that libraries look at, a few facts about the
 //! machine. No home directories, no `/run`, no `/var`, no secrets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Directories with programs and libraries: read and execute. Missing ones are skipped.
 pub(crate) const PROGRAMS: [&str; 8] = [
@@ -20,6 +20,16 @@ pub(crate) const PROGRAMS: [&str; 8] = [
 /// Whether a path lies in what every command may read and execute.
 pub fn is_system_path(path: &Path) -> bool {
     PROGRAMS.iter().any(|directory| path.starts_with(directory))
+}
+
+/// Everything that every command may read of the system, beside `/proc` and devices.
+pub fn readable_system_paths() -> Vec<PathBuf> {
+    #[cfg(target_os = "linux")]
+    let all = PROGRAMS.iter().chain(&READABLE);
+    // On macOS commands read everything.
+    #[cfg(not(target_os = "linux"))]
+    let all = ["/"].iter();
+    all.map(PathBuf::from).collect()
 }
 
 /// Whether every command may read a path.

@@ -20,6 +20,7 @@ pub mod weaken;
 
 use std::fmt::Display;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -205,6 +206,13 @@ impl Workspace {
         }
     }
 
+    /// An empty one in a directory.
+    pub fn in_directory(directory: &Path) -> Self {
+        Workspace {
+            directory: TempDir::new_in(directory).expect("a temporary directory"),
+        }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -217,6 +225,12 @@ impl Workspace {
         fs::create_dir_all(parent).expect("directories can be made");
         fs::write(&path, content).expect("the file can be written");
         path
+    }
+
+    /// Makes a file a program.
+    pub fn make_executable(&self, name: &str) {
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(self.path().join(name), mode).expect("modes can be set");
     }
 
     /// Makes a directory, and those above it.

@@ -27,7 +27,7 @@ Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox,
 4 no port or no state file";
 
 /// An MCP server that runs commands confined by the kernel.
-#[derive(Debug, Parser)]
+#[derive(Debug, Clone, Parser)]
 #[command(name = "ahma_mcp", version, after_help = EXAMPLES)]
 pub(super) struct Args {
     /// What to do.
@@ -69,6 +69,11 @@ pub(super) struct Args {
     /// One more path that commands may read and write; may be given several times.
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_write: Vec<PathBuf>,
+
+    /// Whether commands may run the programs in directories of your PATH below the home directory (`~/.local/bin`,
+    /// `~/go/bin`…), with what they link to. Nothing else of the home can be read.
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = OnOff::On)]
+    pub(super) user_path: OnOff,
 
     /// One more path in the scope that commands may not write; may be given several times. By default Git's
     /// hooks, the files of editors, agents and shells that start programs (such as .vscode, .cursor, .claude, .mcp.json,
@@ -151,9 +156,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) spool_mb: u32,
 
-    /// The address HTTP is served on; must be a loopback address.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(super) http_host: String,
+    /// The address HTTP is served on; must be a loopback address. Default: 127.0.0.1.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) http_host: Option<String>,
 
     /// The port HTTP is served on. Default: the first that is free from 4242 to 5242.
     #[arg(long, value_name = "PORT")]
@@ -173,21 +178,23 @@ pub(super) struct Args {
     #[arg(long, value_name = "ORIGIN")]
     pub(super) allow_origin: Vec<String>,
 
-    /// How many HTTP sessions may be open at the same time; further ones are refused.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(super) max_sessions: u32,
+    /// How many HTTP sessions may be open at the same time; further ones are refused. Default: 1000.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) max_sessions: Option<u32>,
 
     /// A session ends after this long without use; one with an open stream or a running operation is in use.
-    #[arg(long, value_name = "MINUTES", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_080))]
-    pub(super) session_idle_minutes: u32,
+    /// Default: 30.
+    #[arg(long, value_name = "MINUTES", value_parser = clap::value_parser!(u32).range(1..=10_080))]
+    pub(super) session_idle_minutes: Option<u32>,
 
-    /// How many requests per second a session may make (or all callers without a session together); 0 for no limit.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    pub(super) rate_limit: u32,
+    /// How many requests per second a session may make (or all callers without a session together); 0 for no
+    /// limit. Default: 50.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(super) rate_limit: Option<u32>,
 
-    /// How many requests may come at once before the rate limit applies.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(super) rate_burst: u32,
+    /// How many requests may come at once before the rate limit applies. Default: 100.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) rate_burst: Option<u32>,
 
     /// Give each HTTP session a scope, a sandbox and operations of its own; the scope is the first root that its client
     /// names. Needs --scope-root.
@@ -207,7 +214,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE|off")]
     pub(super) audit_log: Option<PathBuf>,
 
-    /// Log to stderr, in colour unless `NO_COLOR` is set. Default: one file per day in the user's cache directory, of
+    /// Log to stderr, in colour where that is a terminal and `NO_COLOR` is not set. Default: one file per day in the user's cache directory, of
     /// which 7 are kept.
     #[arg(long)]
     pub(super) log_to_stderr: bool,
@@ -274,6 +281,15 @@ pub(super) enum LayerArg {
     PidNamespace,
     /// Seatbelt (macOS).
     Seatbelt,
+}
+
+/// A switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnOff {
+    /// Yes.
+    On,
+    /// No.
+    Off,
 }
 
 /// Whether commands have a network.

@@ -1,6 +1,6 @@
 //! The HTTP side of a server: its port before anything else, its announcement when it can be found.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -210,12 +210,19 @@ impl Http {
         let (path, address) = (self.place.path(), self.server.address());
         let url = address.url("/mcp");
         tracing::info!(%address, "serving over HTTP");
-        let mut text = announcement(address, &url, self.token.as_ref(), scope.directory());
+        // What an IDE starts writes to a log, which is no place for a key.
+        let hides_key = mode == Mode::Dual && !io::stderr().is_terminal();
+        let token = self.token.as_ref().filter(|_| !hides_key);
+        let mut text = announcement(address, &url, token, scope.directory());
+        if let (true, Some(file)) = (hides_key, &self.token_file) {
+            text += &format!("  its key            is in {}\n", file.display());
+        }
         if self.is_isolated {
             text += "  each session       has a scope of its own: the first root of its client\n";
         }
         for WorkspaceRoute { name, token } in &self.workspaces {
-            let url = with_key(&format!("{url}/w/{name}"), token.as_ref());
+            let token = token.as_ref().filter(|_| !hides_key);
+            let url = with_key(&format!("{url}/w/{name}"), token);
             text += &format!("  workspace          {url}\n");
         }
         let path = path.display();

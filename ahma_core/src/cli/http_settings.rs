@@ -115,7 +115,7 @@ impl HttpSettings {
         let roots = scope_roots.iter().flatten().cloned();
         let in_reach_of_any: Vec<PathBuf> = readable.iter().cloned().chain(roots).collect();
         let origins = args.allow_origin.iter();
-        let sessions = usize::try_from(args.max_sessions).unwrap_or(usize::MAX);
+        let sessions = usize::try_from(args.max_sessions.unwrap_or(1000)).unwrap_or(usize::MAX);
         let connections = (2 * sessions + OTHER_CONNECTIONS).min(descriptors() / 2);
         let file_of = match args.session_isolation {
             true => isolated_token_file,
@@ -129,7 +129,7 @@ impl HttpSettings {
         let of_workspaces = workspaces.iter();
         let of_workspaces = of_workspaces.map(|(_, scope)| token_of(token_file, scope));
         Ok(HttpSettings {
-            host: host(&args.http_host)?,
+            host: host(args.http_host.as_deref().unwrap_or("127.0.0.1"))?,
             port: args.http_port,
             socket: socket(args.http_socket.as_deref(), &in_reach_of_any)?,
             token: token_of(file_of, scope)?,
@@ -139,8 +139,11 @@ impl HttpSettings {
                 .collect::<Result<_, _>>()?,
             limits: Limits {
                 sessions,
-                idle: Duration::from_secs(u64::from(args.session_idle_minutes) * 60),
-                rate: RateLimit::of(args.rate_limit, args.rate_burst),
+                idle: Duration::from_secs(u64::from(args.session_idle_minutes.unwrap_or(30)) * 60),
+                rate: RateLimit::of(
+                    args.rate_limit.unwrap_or(50),
+                    args.rate_burst.unwrap_or(100),
+                ),
                 connections,
                 strangers: connections / 4,
                 ..Limits::default()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use ahma_contract::UserDirectories;
@@ -19,6 +20,8 @@ pub(super) struct LogSettings {
     pub(super) to_stderr: bool,
     /// In colours there. A file never is.
     pub(super) colours: bool,
+    /// What every line begins with besides the time: all servers of a user write one file.
+    pub(super) stamp: String,
     /// What, in the language of `RUST_LOG`.
     pub(super) filter: String,
     /// Whether messages are shown too. They can hold anything, so both flags have to say so.
@@ -45,12 +48,14 @@ impl LogSettings {
         environment: &BTreeMap<OsString, OsString>,
         user: &UserDirectories,
         writable: &[PathBuf],
+        scope: &Path,
     ) -> Self {
         let variable = |name: &str| environment.get(OsStr::new(name));
         let no_colours = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
         LogSettings {
             to_stderr: args.log_to_stderr,
-            colours: args.log_to_stderr && !no_colours,
+            stamp: format!("{} {}", std::process::id(), scope.display()),
+            colours: args.log_to_stderr && !no_colours && io::stderr().is_terminal(),
             traces: args.debug && args.log_to_stderr,
             filter: log_filter(args, variable("RUST_LOG")),
             cache: user
@@ -122,7 +127,13 @@ mod tests {
         let environment = pairs
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        LogSettings::resolve(&args, &environment, &UserDirectories::default(), &[])
+        LogSettings::resolve(
+            &args,
+            &environment,
+            &UserDirectories::default(),
+            &[],
+            Path::new("/scope"),
+        )
     }
 
     /// Proves: P7.
@@ -151,7 +162,14 @@ mod tests {
                 state: None,
                 cache: Some(cache),
             };
-            LogSettings::resolve(&args, &BTreeMap::new(), &user, &writable).cache
+            LogSettings::resolve(
+                &args,
+                &BTreeMap::new(),
+                &user,
+                &writable,
+                Path::new("/scope"),
+            )
+            .cache
         };
         let outside = root.join("cache/ahma_mcp");
         assert_eq!(cache(outside.clone()), Some(outside));

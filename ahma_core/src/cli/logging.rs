@@ -15,6 +15,8 @@ use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuar
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 
 use super::batch_writer::{BatchGuard, BatchWriter};
 use super::log_settings::{AuditSettings, LogSettings};
@@ -75,7 +77,7 @@ impl Logging {
         };
         logging.guards.push(guard);
         logging.trace = settings.traces.then(|| writer.clone());
-        subscribe(writer, filter, colours);
+        subscribe(writer, filter, colours, settings.stamp.clone());
         for warning in &logging.warnings {
             tracing::warn!("{warning}; logging to stderr");
         }
@@ -156,13 +158,24 @@ impl Logging {
     }
 }
 
-fn subscribe<W>(writer: W, filter: EnvFilter, colours: bool)
+/// The time, the process and the scope, at the beginning of a line.
+struct Stamp(String);
+
+impl FormatTime for Stamp {
+    fn format_time(&self, line: &mut Writer<'_>) -> std::fmt::Result {
+        SystemTime.format_time(line)?;
+        write!(line, " {}", self.0)
+    }
+}
+
+fn subscribe<W>(writer: W, filter: EnvFilter, colours: bool, stamp: String)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
+        .with_timer(Stamp(stamp))
         .with_ansi(colours);
     // Somebody who uses this as a library may log already.
     let _ = subscriber.try_init();

@@ -19,7 +19,8 @@ use super::args::{Args, Mode};
 use super::http::{BoundHttp, Http};
 use super::log_settings::AuditSettings;
 use super::logging::Logging;
-use super::settings::{Settings, SettingsError};
+use super::settings::Settings;
+use super::settings_error::SettingsError;
 use super::signals::{ReloadSignal, StopSignals};
 use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
@@ -122,6 +123,8 @@ fn shared(
     config.audit = audit.map_err(StartupError::Usage)?;
     let state = user.state.clone().map(|state| state.join("guard"));
     config.guard_state = state.filter(|state| !in_reach(state, &settings.writable()));
+    let secret = [&user.state, &user.cache].into_iter().flatten();
+    config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
     let cache = user.cache.clone().map(|it| it.join("availability.json"));
     config.availability_cache = cache.filter(|it| !in_reach(it, &settings.writable()));
     config.say_warning = logging.say_on_stderr(&settings.log);

@@ -10,10 +10,13 @@ use ahma_contract::UserDirectories;
 use ahma_sandbox::{Layer, Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, LayerArg, Mode, NetworkArg};
-use super::http_settings::{HttpSettings, HttpSettingsError};
+use super::args::{Args, LayerArg, Mode, NetworkArg, OnOff};
+use super::flag_checks::{refuse_http_flags, refuse_paths_outside, refuse_wide_grant};
+use super::home_paths::with_home_filled_in;
+use super::http_settings::HttpSettings;
 use super::log_settings::{AuditSettings, LogSettings};
-use super::reach::{ReachError, keep_state_out_of_reach, refuse_links_in_reach};
+use super::reach::{keep_state_out_of_reach, refuse_links_in_reach};
+use super::settings_error::SettingsError;
 use super::tool_args::{absolute, tool_file_rules};
 use crate::operation::Retention;
 use crate::scope::{ScopeConfig, Siblings, tool_places};
@@ -46,45 +49,6 @@ const SHARE_OF_A_WORKSPACE: usize = 2;
 /// Below the 60 s after which common clients give up and have the command stopped.
 const SYNC_LIMIT_SECONDS: u32 = 50;
 
-/// Why the server cannot start as it was told to.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum SettingsError {
-    #[error("{0}\nhint: {hint}; or add --allow-wide-scope", hint = .0.hint())]
-    Scope(ScopeError),
-    #[error("the path {path} of {flag} cannot be used: {reason}")]
-    Grant {
-        flag: &'static str,
-        path: PathBuf,
-        reason: String,
-    },
-    #[error("AHMA_NETWORK is `{0}`; use on or off")]
-    Network(String),
-    #[error("commands could write to the audit log {0}\nhint: name a file outside the scope")]
-    AuditInReach(PathBuf),
-    #[error("{0}")]
-    Reach(#[from] ReachError),
-    #[error("{0}")]
-    Http(#[from] HttpSettingsError),
-    #[error(
-        "--session-isolation isolates nothing when the sandbox is off\nhint: leave out one of the two"
-    )]
-    NothingKeptApart,
-    #[error("tools are read from the workspace {0}, so its commands could create tools")]
-    AmongTools(PathBuf),
-    #[error("{0} needs HTTP\nhint: add --mode http or --mode dual")]
-    NeedsHttp(&'static str),
-}
-
-impl SettingsError {
-    /// Whether the only fault is that this directory is no project.
-    pub(super) fn is_about_width(&self) -> bool {
-        matches!(
-            self,
-            SettingsError::Scope(ScopeError::Root | ScopeError::Home(_))
-        )
-    }
-}
-
 impl Settings {
     /// A flag beats a variable, a variable beats the default. A server on stdio that is started in no project has the empty
     /// directory `nowhere` as its scope until its client names one.
@@ -96,6 +60,7 @@ impl Settings {
         nowhere: Option<&Path>,
     ) -> Result<Self, SettingsError> {
         let mut scope_by_roots = None;
+        let args = &with_home_filled_in(args, environment);
         let own = match (own_scope(args, environment, directory), nowhere) {
             (Err(SettingsError::Scope(error)), Some(nowhere))
                 if can_ask_for_roots(args, environment, &error) =>
@@ -111,6 +76,11 @@ impl Settings {
         }
         let read = grants("--sandbox-read", &args.sandbox_read, directory)?;
         let write = grants("--sandbox-write", &args.sandbox_write, directory)?;
+        if !args.allow_wide_scope && !sandbox_is_off {
+            let home = environment.get(OsStr::new("HOME")).map(Path::new);
+            refuse_wide_grant("--sandbox-read", &read, home)?;
+            refuse_wide_grant("--sandbox-write", &write, home)?;
+        }
         let http = match args.mode {
             Mode::Http | Mode::Dual => {
                 let granted = write.iter().chain(&read).chain([&own]);
@@ -145,6 +115,10 @@ impl Settings {
         }
         let max_operations = to_usize(args.max_operations);
         let shared = (max_operations / SHARE_OF_A_WORKSPACE).max(1);
+        // With workspaces, relative ones are meant in each of them.
+        if workspaces.is_empty() {
+            refuse_paths_outside(args, &own)?;
+        }
         let mut scope = ScopeConfig::new(own);
         // Nothing runs there.
         scope.lazy_warm_shells = scope_by_roots.is_some();
@@ -153,6 +127,7 @@ impl Settings {
         scope.write = write;
         scope.protect.clone_from(&args.protect);
         scope.unprotect.clone_from(&args.unprotect);
+        scope.user_path = args.user_path == OnOff::On;
         scope.network = network(args.network, environment.get(OsStr::new("AHMA_NETWORK")))?;
         scope.unconfined = sandbox_is_off;
         scope.require = args.require.iter().map(|it| layer(*it)).collect();
@@ -180,7 +155,7 @@ impl Settings {
         Ok(Settings {
             mode: args.mode,
             workspaces: workspaces.collect(),
-            log: LogSettings::resolve(args, environment, user, &writable),
+            log: LogSettings::resolve(args, environment, user, &writable, &scope.directory),
             audit: AuditSettings::resolve(args, directory, &writable)
                 .map_err(SettingsError::AuditInReach)?,
             max_operations,
@@ -230,18 +205,6 @@ fn can_ask_for_roots(
 fn is_sandbox_off(args: &Args, environment: &BTreeMap<OsString, OsString>) -> bool {
     let variable = environment.get(OsStr::new("AHMA_NO_SANDBOX"));
     args.no_sandbox || variable.is_some_and(|value| value == "1")
-}
-
-fn refuse_http_flags(args: &Args) -> Result<(), SettingsError> {
-    let flags = [
-        ("--session-isolation", args.session_isolation),
-        ("--workspace", !args.workspace.is_empty()),
-        ("--http-socket", args.http_socket.is_some()),
-    ];
-    match flags.iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(SettingsError::NeedsHttp(flag)),
-        None => Ok(()),
-    }
 }
 
 /// A workspace in a place of tools would let its commands make tools.
@@ -414,6 +377,57 @@ mod tests {
         assert!(settings(&["--no-sandbox"], &[]).scope.unconfined);
         let wrong = resolved(&[], &[("AHMA_NETWORK", "maybe")], here.path()).unwrap_err();
         assert_eq!(wrong, SettingsError::Network("maybe".to_owned()));
+    }
+
+    /// Proves: S64.
+    #[test]
+    fn flags_without_effect_and_grants_of_everything_are_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().canonicalize().unwrap();
+        let project = home.join("project");
+        std::fs::create_dir(&project).unwrap();
+        let variables = [("HOME", home.to_str().unwrap())];
+        for (arguments, part) in [
+            (&["--http-port", "4242"][..], "--http-port needs HTTP"),
+            (&["--http-token", "off"], "--http-token needs HTTP"),
+            (&["--rate-limit", "1"], "--rate-limit needs HTTP"),
+            (&["--sandbox-write", "/"], "--sandbox-write / would grant"),
+            (&["--sandbox-read", "~"], "would grant commands everything"),
+            (&["--protect", "/etc/passwd"], "is not in the scope"),
+            (&["--unprotect", "../x"], "is not in the scope"),
+            (&["--sandbox-scope", "/nope"], "name an existing directory"),
+        ] {
+            let refused = resolved(arguments, &variables, &project)
+                .unwrap_err()
+                .to_string();
+            assert!(refused.contains(part), "{arguments:?}: {refused}");
+            let helps = refused.contains("--allow-wide-scope");
+            assert_eq!(
+                helps,
+                arguments[0].starts_with("--sandbox-w") || arguments[1] == "~"
+            );
+        }
+        assert!(resolved(&["--protect", "keep"], &variables, &project).is_ok());
+    }
+
+    /// Proves: S64.
+    #[test]
+    fn the_home_directory_is_filled_in() {
+        let base = tempfile::tempdir().unwrap();
+        let home = base.path().canonicalize().unwrap();
+        for name in ["project", "tools"] {
+            std::fs::create_dir(home.join(name)).unwrap();
+        }
+        let variables = [("HOME", home.to_str().unwrap())];
+        let arguments = [
+            "--sandbox-scope",
+            "~/project",
+            "--sandbox-read",
+            "${HOME}/tools",
+        ];
+        let settings = resolved(&arguments, &variables, Path::new("/")).unwrap();
+        assert_eq!(settings.scope.directory, home.join("project"));
+        assert_eq!(settings.scope.read, [home.join("tools")]);
     }
 
     #[test]

@@ -195,5 +195,6 @@ fn completion_of(
         signal,
         explanation,
         warnings: Vec::new(),
+        denial: None,
     }
 }

@@ -8,7 +8,7 @@ use super::byte_budget::{ByteBudget, OF_A_SCOPE};
 use super::gate::Gate;
 use super::host_pool::HostPool;
 use super::job::{Job, JobDescription};
-use super::run::{Audited, ReportTrouble, Run};
+use super::run::{Audited, ExplainFailure, ReportTrouble, Run};
 use super::slots::Slots;
 use crate::audit::{AuditLog, CommandLine};
 use crate::operation::{
@@ -25,6 +25,7 @@ pub struct Executor {
     bytes: Arc<ByteBudget>,
     audit: Option<Arc<AuditLog>>,
     trouble: Option<ReportTrouble>,
+    explain: Option<ExplainFailure>,
 }
 
 impl Executor {
@@ -43,6 +44,7 @@ impl Executor {
             bytes: ByteBudget::new(OF_A_SCOPE, None),
             audit: None,
             trouble: None,
+            explain: None,
         }
     }
 
@@ -66,6 +68,12 @@ impl Executor {
     pub fn with_trouble_reported(self, report: ReportTrouble) -> Self {
         let trouble = Some(report);
         Executor { trouble, ..self }
+    }
+
+    /// The same, which says why the sandbox was in the way of a command.
+    pub(crate) fn with_failures_explained(self, explain: ExplainFailure) -> Self {
+        let explain = Some(explain);
+        Executor { explain, ..self }
     }
 
     /// The same, with a record of every operation.
@@ -110,6 +118,7 @@ impl Executor {
             guard: Arc::clone(&self.guard),
             operation: Arc::clone(&operation),
             trouble: self.trouble.clone(),
+            explain: self.explain.clone(),
             _held: held,
             audit: self.audit.as_ref().map(|log| Audited {
                 log: Arc::clone(log),

@@ -29,6 +29,6 @@ pub(crate) use host_pool::WarmShells;
 pub(crate) use internal_commands::InternalCommands;
 pub use job::{Job, JobDescription};
 pub use plan::{CommandKind, CommandPlan, Environment};
-pub(crate) use run::ReportTrouble;
 pub use run::Run;
+pub(crate) use run::{ExplainFailure, FailedCommand, ReportTrouble};
 pub(crate) use slots::Slots;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use ahma_sandbox::{Input, RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
+use tokio::task::spawn_blocking;
 
 use super::arg_files::ArgFiles;
 use super::byte_budget::HeldBytes;
@@ -13,6 +14,7 @@ use super::gate::{Gate, Pass};
 use super::host_pool::HostPool;
 use super::plan::{CommandKind, CommandPlan};
 use crate::audit::{AuditContext, AuditLog, CommandLine};
+use crate::denial::Denial;
 use crate::operation::{Completion, OperationHandle, OperationState, OperationStore};
 use crate::tamper::ScopeGuard;
 
@@ -20,6 +22,25 @@ use crate::tamper::ScopeGuard;
 const ATTEMPTS: u32 = 3;
 /// Reports why a command did not run or was lost.
 pub(crate) type ReportTrouble = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A command that did not do well.
+pub(crate) struct FailedCommand {
+    /// What was run.
+    pub(crate) plan: CommandPlan,
+    /// How it ended.
+    pub(crate) state: OperationState,
+    /// With which exit code.
+    pub(crate) exit_code: Option<i32>,
+    /// By which signal.
+    pub(crate) signal: Option<i32>,
+    /// What it wrote.
+    pub(crate) output: String,
+    /// Whether the middle of that is missing.
+    pub(crate) is_cut: bool,
+}
+
+/// Says why the sandbox was in the way of a command, where it probably was. May block.
+pub(crate) type ExplainFailure = Arc<dyn Fn(&FailedCommand) -> Option<Denial> + Send + Sync>;
 
 /// An operation that is recorded when it begins and at its end.
 pub(super) struct Audited {
@@ -37,6 +58,7 @@ pub struct Run {
     pub(super) operation: Arc<OperationHandle>,
     pub(super) audit: Option<Audited>,
     pub(super) trouble: Option<ReportTrouble>,
+    pub(super) explain: Option<ExplainFailure>,
     /// What the job holds, until it has ended.
     pub(super) _held: HeldBytes,
 }
@@ -156,11 +178,32 @@ impl Run {
             let driver = Driver::new(&self.operation, plan, command, output);
             if let Some(mut completion) = driver.drive().await {
                 completion.warnings = self.hosts.not_restricted(&host);
+                completion.denial = self.explained(plan, &completion).await;
                 return completion;
             }
         }
         let why = "sandbox hosts keep ending before they start the command".to_owned();
         Completion::new(OperationState::Failed, why)
+    }
+
+    /// Why the sandbox was probably in the way of a command that did not do well. Looked for beside the runtime: how long its
+    /// output is, the command decided.
+    async fn explained(&self, plan: &CommandPlan, completion: &Completion) -> Option<Box<Denial>> {
+        let did_well = !matches!(
+            completion.state,
+            OperationState::Failed | OperationState::TimedOut
+        );
+        let explain = self.explain.clone().filter(|_| !did_well)?;
+        let failed = FailedCommand {
+            plan: plan.clone(),
+            state: completion.state,
+            exit_code: completion.exit_code,
+            signal: completion.signal,
+            output: self.operation.output().render(|_, _| String::new()).text,
+            is_cut: !self.operation.output().is_whole(),
+        };
+        let denial = spawn_blocking(move || explain(&failed)).await;
+        denial.ok().flatten().map(Box::new)
     }
 
     /// Has a host start the command; `None` when that host has just died and nothing ran.

@@ -1,6 +1,7 @@
 //! How an operation ended.
 
 use super::OperationState;
+use crate::denial::Denial;
 
 /// The end of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Completion {
     pub explanation: Option<String>,
     /// What the user should look at.
     pub warnings: Vec<String>,
+    /// Where it was probably the sandbox that was in the way: what, and what its owner can do.
+    pub denial: Option<Box<Denial>>,
 }
 
 impl Completion {
@@ -26,6 +29,7 @@ impl Completion {
             signal: None,
             explanation: explanation.into(),
             warnings: Vec::new(),
+            denial: None,
         }
     }
 

@@ -32,6 +32,8 @@ pub struct ScopeConfig {
     pub protect: Vec<PathBuf>,
     /// Paths that commands may write although they are usually protected.
     pub unprotect: Vec<PathBuf>,
+    /// Whether commands may run programs that the user has installed in the home directory.
+    pub user_path: bool,
     /// Whether commands have a network.
     pub network: Network,
     /// Runs commands without the kernel's confinement.
@@ -82,6 +84,7 @@ impl ScopeConfig {
             write: Vec::new(),
             protect: Vec::new(),
             unprotect: Vec::new(),
+            user_path: true,
             network: Network::On,
             unconfined: false,
             require: Vec::new(),

@@ -10,7 +10,7 @@ use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 use super::config::ScopeConfig;
 use super::open_error::OpenError;
 use super::protection::protected_paths;
-use super::{git_identity, toolchains};
+use super::{git_identity, toolchains, user_path};
 use crate::executor::Environment;
 use crate::registry::ToolFiles;
 
@@ -28,12 +28,13 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Makes private directories below `base`, and decides what commands may use. Blocks.
+    /// Makes private directories below `base`, and decides what commands may use, which is never what is `secret`. Blocks.
     pub(super) fn prepare(
         config: &ScopeConfig,
         tools: &ToolFiles,
         base: &Path,
         server: &BTreeMap<OsString, OsString>,
+        secret: &[PathBuf],
     ) -> Result<Self, OpenError> {
         let private = PrivateDir::create(base)?;
         let mut policy = policy(config, private.path());
@@ -46,6 +47,10 @@ impl Confinement {
         for toolchain in &toolchains {
             policy.read.extend(toolchain.read.clone());
             policy.seeds.extend(toolchain.seeds.clone());
+        }
+        if config.user_path {
+            let programs = user_path::find(server, &writable, secret);
+            policy.read.extend(programs);
         }
         git_identity::write(server, &policy.home())?;
         let mut variables = command_environment(&policy, server, &config.pass_env);

@@ -12,6 +12,7 @@ mod availability;
 mod availability_cache;
 mod config;
 mod confinement;
+mod explainer;
 mod git_identity;
 mod manager;
 mod open_error;
@@ -26,6 +27,7 @@ mod scope;
 mod shared;
 mod toolchains;
 mod trusted_path;
+mod user_path;
 
 pub use config::{ScopeConfig, Siblings};
 pub use manager::{ManagerConfig, ScopeManager};

@@ -43,7 +43,8 @@ pub(super) async fn prepare(
         let config = of_confinement;
         let tools = config.tool_files.files_of(&config.directory);
         let (base, server) = (&shared.private_base, &shared.environment);
-        let confinement = Confinement::prepare(&config, &tools, base, server)?;
+        let secret = &shared.secret;
+        let confinement = Confinement::prepare(&config, &tools, base, server, secret)?;
         let policy = &confinement.policy;
         let (audit, say) = (shared.audit.clone(), shared.say_warning.clone());
         let owner = Arc::new(OwnerWarnings::new(&policy.scope, audit, say));

@@ -1,6 +1,7 @@
 //! A scope that is open: its sandbox, its tools, its operations, and their end.
 
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::availability::AvailabilityProbe;
 use super::availability_cache::AvailabilityCache;
 use super::config::ScopeConfig;
 use super::confinement::Confinement;
+use super::explainer::Explainer;
 use super::open_error::{ALLOW_NAMESPACES, OpenError};
 use super::prepare::{prepare, presentation, reload_safety};
 use super::shared::SharedResources;
@@ -50,6 +52,10 @@ pub struct Scope {
     /// What goes on beside, once the scope is ready.
     tasks: Mutex<Vec<AbortHandle>>,
     is_kept_protected: AtomicBool,
+}
+
+fn variable(shared: &SharedResources, name: &str) -> Option<OsString> {
+    shared.environment.get(OsStr::new(name)).cloned()
 }
 
 /// The layers that a host does without, and what commands can do therefore; none when it has all.
@@ -157,6 +163,16 @@ impl Scope {
             Executor::new(Arc::clone(&hosts), store, watching, config.max_operations)
                 .with_gate(Arc::clone(&shared.slots) as Arc<_>)
                 .with_byte_budget(&shared.bytes);
+        if !config.unconfined {
+            let explainer = Explainer {
+                hosts: Arc::clone(&hosts),
+                readable: ahma_sandbox::readable_system_paths(),
+                user_home: variable(shared, "HOME").map(PathBuf::from),
+                operator_path: variable(shared, "PATH").unwrap_or_default(),
+                is_root: rustix::process::geteuid().is_root(),
+            };
+            executor = executor.with_failures_explained(explainer.into_function());
+        }
         if let Some(audit) = &shared.audit {
             executor = executor.with_audit_log(Arc::clone(audit));
         }

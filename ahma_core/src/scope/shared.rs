@@ -46,6 +46,8 @@ pub struct SharedConfig {
     pub guard_state: Option<PathBuf>,
     /// Where results of checks are kept for the next server: out of reach of commands.
     pub availability_cache: Option<PathBuf>,
+    /// What no command may reach: where servers of this user keep their tokens and state.
+    pub secret: Vec<PathBuf>,
     /// What the operator should know; `get_server_info` tells it.
     pub warnings: Vec<String>,
     /// How the program is reached.
@@ -66,6 +68,7 @@ impl SharedConfig {
             say_warning: None,
             guard_state: None,
             availability_cache: None,
+            secret: Vec::new(),
             warnings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
         }
@@ -93,6 +96,7 @@ pub struct SharedResources {
     pub(super) guard: Guard,
     pub(super) guard_state: Option<PathBuf>,
     pub(super) availability_cache: Option<PathBuf>,
+    pub(super) secret: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
     /// The operations of every scope that is open now.
@@ -121,6 +125,7 @@ impl SharedResources {
             guard: Guard::start()?,
             guard_state: config.guard_state,
             availability_cache: config.availability_cache,
+            secret: config.secret,
             warnings: config.warnings,
             endpoint: config.endpoint,
             stores: Mutex::default(),

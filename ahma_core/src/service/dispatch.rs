@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value};
 
-use super::call_error::CallError;
+use super::call_error::{CallError, ErrorKind};
 use super::caller::Caller;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
@@ -50,7 +50,14 @@ pub(super) async fn call(
         }
         Runner::Declared(tool) => declared(context, tool, arguments, caller).await,
     };
-    Ok(answer.unwrap_or_else(|error| respond::refused(&error).into()))
+    Ok(answer.unwrap_or_else(|error| {
+        let (kind, client) = (error.kind(), &caller.origin.client);
+        match kind {
+            ErrorKind::Validation => tracing::debug!(tool = name, %client, "refused: {error}"),
+            _ => tracing::warn!(tool = name, %client, kind = kind.name(), "refused: {error}"),
+        }
+        respond::refused(&error).into()
+    }))
 }
 
 async fn declared(

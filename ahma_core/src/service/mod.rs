@@ -24,8 +24,6 @@ mod capabilities;
 #[cfg(feature = "server")]
 mod context;
 #[cfg(feature = "server")]
-mod denial;
-#[cfg(feature = "server")]
 mod directory;
 #[cfg(feature = "server")]
 mod dispatch;

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::call_error::{CallError, ErrorKind};
 use super::context::ServiceContext;
-use super::denial;
 use super::execution_mode::ExecutionMode;
 use crate::audit::timestamp;
+use crate::denial::Denial;
 use crate::operation::{OperationHandle, OperationRecord, OperationState};
 
 /// A longer name is cut where it is repeated.
@@ -23,12 +23,24 @@ const WARNINGS_KEY: &str = "ahma/warnings";
 /// The key of the kind of an error in a result's `_meta`, for programs.
 const ERROR_KEY: &str = "ahma/error";
 
+/// The key of what the sandbox probably refused in a result's `_meta`.
+const DENIAL_KEY: &str = "ahma/denial";
+
 /// Lines of an output that are shown of an operation that goes on.
 const LAST_LINES: usize = 10;
 
 /// A result that says why a call was refused.
 pub(super) fn refused(error: &CallError) -> CallToolResult {
     with_kind(self::error(error.to_string()), error.kind())
+}
+
+/// Says for programs what the sandbox probably refused.
+fn with_denial(mut result: CallToolResult, denial: Option<&Denial>) -> CallToolResult {
+    if let Some(denial) = denial {
+        let meta = result.meta.get_or_insert_default();
+        meta.insert(DENIAL_KEY.to_owned(), json!(denial));
+    }
+    result
 }
 
 /// Says for programs what kind of error a result is.
@@ -124,8 +136,9 @@ pub(super) fn so_far(operation: &OperationHandle) -> String {
 pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) -> CallToolResult {
     let record = operation.record();
     let message = finished_text(operation, context);
-    let warnings = operation.completion().map(|it| it.warnings);
-    let warnings = warnings.unwrap_or_default();
+    let completion = operation.completion();
+    let denial = completion.as_ref().and_then(|it| it.denial.clone());
+    let warnings = completion.map(|it| it.warnings).unwrap_or_default();
     match record.state {
         OperationState::Completed => with_record(text(message), &record, &warnings),
         state => {
@@ -133,7 +146,8 @@ pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) ->
                 OperationState::TimedOut => ErrorKind::Timeout,
                 _ => ErrorKind::Failed,
             };
-            with_kind(with_record(error(message), &record, &warnings), kind)
+            let result = with_record(error(message), &record, &warnings);
+            with_denial(with_kind(result, kind), denial.as_deref())
         }
     }
 }
@@ -156,11 +170,8 @@ pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContex
         message.push_str(explanation);
         message.push('\n');
     }
-    if record.state == OperationState::Failed
-        && !context.commands.unconfined
-        && let Some(line) = denial::explain(&message, &context.hosts.current_policy())
-    {
-        message.push_str(&line);
+    if let Some(denial) = completion.as_ref().and_then(|it| it.denial.as_ref()) {
+        message.push_str(&denial.text);
         message.push('\n');
     }
     for warning in completion.map(|it| it.warnings).unwrap_or_default() {

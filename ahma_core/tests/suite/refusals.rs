@@ -33,7 +33,7 @@ fn case(script: &str, output: &str) -> Case {
     serde_json::from_value(json).unwrap()
 }
 
-/// What the sandbox caused is explained, and what it did not cause is not.
+/// Proves: P15.
 #[test]
 fn recorded_failures_are_explained_and_others_are_not() {
     let score = scored();

@@ -41,30 +41,6 @@ fn a_failed_command_is_an_error_result_with_its_exit_code() {
     );
 }
 
-/// Proves: P15.
-#[test]
-fn a_denial_is_explained() {
-    let mut served = Served::new();
-    let outside = served.private.write("secret", "the secret");
-    let result = served.sync(&format!("cat {}", outside.display()));
-    assert!(
-        result.is_error && !result.text.contains("the secret"),
-        "{}",
-        result.text
-    );
-    let scope = served.project.path().canonicalize().unwrap();
-    assert!(
-        result.text.contains("The sandbox probably refused"),
-        "{}",
-        result.text
-    );
-    assert!(
-        result.text.contains(scope.to_str().unwrap()),
-        "{}",
-        result.text
-    );
-}
-
 /// Proves: O1.
 #[test]
 fn an_asynchronous_call_answers_at_once_and_await_brings_the_result() {

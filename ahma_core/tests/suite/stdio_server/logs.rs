@@ -38,11 +38,34 @@ fn what_fails_is_logged_and_what_succeeds_is_not() {
     let text = fs::read_to_string(file(served.client.cache(), ".log")).unwrap();
     let level = |id: &str| {
         let line = text.lines().find(|line| line.contains(id));
-        line.and_then(|line| line.split_whitespace().nth(1).map(str::to_owned))
+        line.and_then(|line| line.split_whitespace().nth(3).map(str::to_owned))
     };
     assert_eq!(level(&failed).as_deref(), Some("WARN"), "{text}");
     assert_eq!(level(&running).as_deref(), Some("ERROR"), "{text}");
     assert_eq!(level(&succeeded), None, "{text}");
+}
+
+/// Proves: S65.
+#[test]
+fn every_line_names_its_server_and_refused_calls_are_warnings() {
+    let mut served = Served::new();
+    let outside = json!({ "command": "true", "working_directory": "/etc" });
+    assert!(served.client.call("sandboxed_shell", &outside).is_error);
+    let late = json!({ "command": "sleep 60", "execution_mode": "sync", "timeout_seconds": 1 });
+    assert!(served.client.call("sandboxed_shell", &late).is_error);
+    let pid = served.client.pid();
+    served.client.close();
+    served.client.wait();
+    let text = fs::read_to_string(file(served.client.cache(), ".log")).unwrap();
+    let stamp = format!(" {pid} {} ", served.project.path().display());
+    assert!(text.lines().all(|line| line.contains(&stamp)), "{text}");
+    for part in ["is outside the sandbox scope", "timed_out"] {
+        let line = text
+            .lines()
+            .find(|line| line.contains(part))
+            .unwrap_or(&text);
+        assert!(line.contains(" WARN "), "{part}: {line}");
+    }
 }
 
 /// Proves: P4, P5.
@@ -82,8 +105,8 @@ fn the_log_goes_to_stderr_when_asked_or_when_no_file_can_be_written() {
     assert!(logged.contains("mode=\"stdio\""), "{logged}");
     assert!(!logged.contains("DEBUG"), "{logged}");
     assert!(!logged.contains('\u{1b}'), "NO_COLOR is set: {logged}");
-    let coloured = serve(&["--log-to-stderr"], cache.path(), &[("NO_COLOR", "")]);
-    assert!(coloured.contains("\u{1b}["), "{coloured}");
+    let plain = serve(&["--log-to-stderr"], cache.path(), &[("NO_COLOR", "")]);
+    assert!(!plain.contains('\u{1b}'), "not a terminal: {plain}");
     let debug = serve(&["--log-to-stderr", "--debug"], cache.path(), &[]);
     assert!(debug.contains("DEBUG"), "{debug}");
     let variable = [("RUST_LOG", "error")];

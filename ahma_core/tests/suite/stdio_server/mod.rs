@@ -7,6 +7,7 @@ mod confinement;
 mod declared;
 mod developer;
 mod errors;
+mod explained;
 mod further_programs;
 mod inline;
 mod interactive;

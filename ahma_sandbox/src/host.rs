@@ -32,8 +32,10 @@ use self::setup::{NoNamespaces, Setup};
 use self::sys::{Forked, Signals};
 use crate::accepted_commands::AcceptedCommands;
 use crate::error::{SetupFailure, SetupStep};
+use crate::order::HostOrder;
 use crate::policy::{Layer, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
+use crate::public_etc::PublicPath;
 use crate::socket::{self, Received};
 use crate::wire::{FURTHER, FromHost, HOST_ARGUMENT, ToHost};
 
@@ -63,9 +65,9 @@ fn run() -> io::Result<Infallible> {
         crate::hardening::set_umask(&umask);
     }
     inherited::in_case_of_need();
-    let (policy, accepted) = match read_first(&server) {
-        Ok(First::Policy(policy, accepted)) => (*policy, accepted),
-        Ok(First::PrewarmSpec(prewarm)) => run_prewarmed(&prewarm, server, &signals),
+    let (HostOrder { what: policy, etc }, accepted) = match read_first(&server) {
+        Ok(First::Policy(order, accepted)) => (*order, accepted),
+        Ok(First::PrewarmSpec(order)) => run_prewarmed(&order, server, &signals),
         Err(failure) => {
             report_failure(&server, &failure);
             sys::exit_now(1)
@@ -74,12 +76,12 @@ fn run() -> io::Result<Infallible> {
     let why = if policy.without.contains(&Layer::Namespaces) {
         "left out by the policy".to_owned()
     } else {
-        in_namespaces(&policy, &server, &accepted, &signals)
+        in_namespaces(&policy, &etc, &server, &accepted, &signals)
     };
     // A process of its own here too, so that both ways have the same shape.
     if let Ok(Forked::Child) = sys::fork_into(0) {
         host(
-            setup::without_namespaces(&policy, &why),
+            setup::without_namespaces(&policy, &etc, &why),
             server,
             accepted,
             &policy,
@@ -109,8 +111,8 @@ fn take_connection() -> io::Result<OwnedFd> {
 
 /// What the server says first.
 enum First {
-    Policy(Box<SandboxPolicy>, AcceptedCommands),
-    PrewarmSpec(PrewarmSpec),
+    Policy(Box<HostOrder<SandboxPolicy>>, AcceptedCommands),
+    PrewarmSpec(HostOrder<PrewarmSpec>),
 }
 
 fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
@@ -119,14 +121,14 @@ fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
     match socket::receive(server.as_fd(), &mut buffer).map_err(|error| failed(error.to_string()))? {
         Received::Packet(bytes, fds) => match ToHost::decode(&bytes) {
             Ok(ToHost::Policy(json)) => {
-                let policy: SandboxPolicy =
+                let order: HostOrder<SandboxPolicy> =
                     serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
-                check_paths(&policy)?;
+                check_paths(&order.what)?;
                 let accepted = fds.into_iter().next();
                 let accepted =
                     accepted.ok_or_else(|| failed("the accepted is missing".to_owned()))?;
                 Ok(First::Policy(
-                    Box::new(policy),
+                    Box::new(order),
                     AcceptedCommands::of(accepted),
                 ))
             }
@@ -144,7 +146,8 @@ fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
 
 /// Does what can be done before the policy comes, and then becomes the host for it. When anything goes wrong this
 /// process ends: the server sees that, and starts one that knows its policy from the beginning.
-fn run_prewarmed(prewarm: &PrewarmSpec, server: OwnedFd, signals: &Signals) -> ! {
+fn run_prewarmed(order: &HostOrder<PrewarmSpec>, server: OwnedFd, signals: &Signals) -> ! {
+    let HostOrder { what: prewarm, etc } = order;
     // Inside, the process has no ids until they are mapped; so they are looked up here.
     let owner = Owner::of_this_process();
     match sys::fork_into(namespaces::flags(prewarm.network)) {
@@ -152,12 +155,13 @@ fn run_prewarmed(prewarm: &PrewarmSpec, server: OwnedFd, signals: &Signals) -> !
         Ok(Forked::Child) => {}
         Err(_) => sys::exit_now(1),
     }
-    let Ok(frame) = setup::prepare(prewarm, owner) else {
+    let Ok(frame) = setup::prepare(prewarm, etc, owner) else {
         sys::exit_now(1)
     };
-    let Ok(First::Policy(policy, accepted)) = read_first(&server) else {
+    let Ok(First::Policy(order, accepted)) = read_first(&server) else {
         sys::exit_now(1)
     };
+    let policy = order.what;
     if !prewarm.fits(&policy) {
         sys::exit_now(1)
     }
@@ -189,6 +193,7 @@ fn check_paths(policy: &SandboxPolicy) -> Result<(), SetupFailure> {
 /// then.
 fn in_namespaces(
     policy: &SandboxPolicy,
+    etc: &[PublicPath],
     server: &OwnedFd,
     accepted: &AcceptedCommands,
     signals: &Signals,
@@ -211,7 +216,7 @@ fn in_namespaces(
         }
         Ok(Forked::Child) => {
             drop(told);
-            match setup::in_namespaces(policy, owner) {
+            match setup::in_namespaces(policy, etc, owner) {
                 Ok(setup) => {
                     // Closing it without a word means: all is well.
                     drop(tell);

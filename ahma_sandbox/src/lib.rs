@@ -49,6 +49,10 @@ mod hardening;
 #[cfg(target_os = "linux")]
 mod host;
 #[cfg(target_os = "linux")]
+mod order;
+#[cfg(target_os = "linux")]
+mod public_etc;
+#[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
 mod wire;

@@ -1,7 +1,7 @@
 //! What every command may read of the system, besides what the policy grants.
 //!
-//! Programs and libraries, the parts of `/etc` that libraries look at, a few facts about the
-//! machine. No home directories, no `/run`, no `/var`, no secrets.
+//! Programs and libraries, what every user may read of `/etc`, a few facts about the machine. No home directories, no
+//! `/run`, no `/var`, no secrets.
 
 use std::path::{Path, PathBuf};
 
@@ -44,46 +44,26 @@ pub(crate) fn is_readable(_: &Path) -> bool {
     true
 }
 
-/// Files and directories that are only read. Missing ones are skipped.
+/// Files and directories that are only read. Missing ones are skipped. Of `/etc` those that must be what they are now,
+/// links to elsewhere among them; for the rest see [`public_etc`](crate::public_etc).
 #[cfg(target_os = "linux")]
-pub(crate) const READABLE: [&str; 40] = [
+pub(crate) const READABLE: [&str; 19] = [
     "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/ld.so.preload",
     "/etc/passwd",
     "/etc/group",
     "/etc/nsswitch.conf",
     "/etc/localtime",
-    "/etc/timezone",
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
-    "/etc/ssl/openssl.cnf",
-    "/etc/ca-certificates",
     "/etc/pki/tls/certs",
     "/etc/pki/tls/cert.pem",
     "/etc/pki/tls/openssl.cnf",
     "/etc/pki/ca-trust/extracted",
-    "/etc/alternatives",
-    "/etc/resolv.conf",
-    "/etc/hosts",
-    "/etc/host.conf",
-    "/etc/gai.conf",
-    "/etc/services",
-    "/etc/protocols",
-    "/etc/gitconfig",
-    "/etc/profile",
-    "/etc/bash.bashrc",
-    "/etc/inputrc",
-    "/etc/terminfo",
-    "/etc/locale.alias",
     "/etc/default/locale",
-    "/etc/os-release",
-    "/etc/debian_version",
-    "/etc/lsb-release",
-    "/etc/redhat-release",
-    "/etc/magic",
-    "/etc/mime.types",
     "/sys/devices/system/cpu",
     "/sys/kernel/mm/transparent_hugepage",
     "/sys/fs/cgroup/cgroup.controllers",

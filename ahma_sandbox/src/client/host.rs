@@ -14,7 +14,9 @@ use super::warm::WarmShells;
 use crate::accepted_commands::AcceptedCommands;
 use crate::command::CommandRequest;
 use crate::error::{SetupFailure, SetupStep, SpawnError, StartError};
+use crate::order::HostOrder;
 use crate::policy::SandboxPolicy;
+use crate::public_etc::PublicPath;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
 use crate::wire::{FromHost, ToHost};
@@ -34,11 +36,11 @@ impl SandboxHost {
         socket: OwnedFd,
         pid: u32,
         reaper: Reaper,
-        policy: &SandboxPolicy,
+        order: HostOrder<&SandboxPolicy, &[PublicPath]>,
         scope: DirectoryIdentity,
     ) -> Result<Self, StartError> {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
-        let json = serde_json::to_vec(policy).map_err(|error| StartError::Host(error.into()))?;
+        let json = serde_json::to_vec(&order).map_err(|error| StartError::Host(error.into()))?;
         let accepted = AcceptedCommands::new().map_err(StartError::Host)?;
         let report = greet(&connection, json, &accepted).await?;
         let link = Arc::new(HostLink::new(connection, accepted));

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 use tokio::sync::oneshot;
@@ -17,6 +18,7 @@ use super::child::{await_end, see_it_end, start};
 use super::standby::StandbyHost;
 use crate::policy::SandboxPolicy;
 use crate::prewarm::PrewarmSpec;
+use crate::public_etc::{PublicEtc, PublicPath};
 
 /// What the thread is asked for.
 pub(super) enum Request {
@@ -48,6 +50,8 @@ pub(super) struct Started {
     pub(super) connection: OwnedFd,
     pub(super) unclaimed: UnclaimedChild,
     pub(super) was_standby: bool,
+    /// What commands may read of `/etc`.
+    pub(super) etc: Arc<[PublicPath]>,
 }
 
 /// Lets a host that has ended be collected, so that it does not stay a zombie.
@@ -93,6 +97,7 @@ struct Hosts {
     children: Vec<Child>,
     standby: Option<StandbyHost>,
     keeps_standby: bool,
+    etc: PublicEtc,
 }
 
 /// Serves requests until nobody is left who could make one.
@@ -102,6 +107,8 @@ pub(super) fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
         children: Vec::new(),
         standby: None,
         keeps_standby: true,
+        // Before anybody needs it.
+        etc: PublicEtc::look(),
     };
     while let Some(request) = hosts.next(work) {
         match request {
@@ -149,6 +156,8 @@ impl Hosts {
             Some(standby) => (standby.child, standby.connection),
             None => start(&self.program)?,
         };
+        // While the process gets going.
+        let etc = self.etc.current();
         let pid = child.id();
         self.children.push(child);
         let unclaimed = UnclaimedChild {
@@ -159,6 +168,7 @@ impl Hosts {
             connection,
             unclaimed,
             was_standby,
+            etc,
         })
     }
 
@@ -173,16 +183,16 @@ impl Hosts {
         }
         if self.keeps_standby && self.standby.is_none() {
             // Where none can be started, whoever needs a host learns why.
-            self.standby = StandbyHost::start(&self.program, prewarm).ok();
+            let etc = self.etc.current();
+            self.standby = StandbyHost::start(&self.program, prewarm, etc).ok();
         }
     }
 
     fn end_stale_standby(&mut self) {
-        if self
-            .standby
-            .as_mut()
-            .is_some_and(|standby| !standby.is_fresh())
-        {
+        let is_stale = self.standby.as_mut().is_some_and(|standby| {
+            !standby.is_fresh() || !Arc::ptr_eq(&standby.etc, &self.etc.current())
+        });
+        if is_stale {
             self.end_standby(None);
         }
     }

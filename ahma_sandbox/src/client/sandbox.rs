@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::host::SandboxHost;
 use super::processes::{Request, Source, Started, run};
 use crate::error::StartError;
+use crate::order::HostOrder;
 use crate::policy::SandboxPolicy;
 use crate::prewarm::PrewarmSpec;
 use crate::scope::{DirectoryIdentity, check_private_dir};
@@ -84,7 +85,14 @@ async fn connect(
 ) -> Result<SandboxHost, StartError> {
     let reaper = started.unclaimed.reaper.clone();
     let pid = reaper.pid;
-    let host = SandboxHost::connect(started.connection, pid, reaper, policy, scope).await?;
+    // One that waited has it already.
+    let etc = if started.was_standby {
+        &[]
+    } else {
+        &*started.etc
+    };
+    let order = HostOrder { what: policy, etc };
+    let host = SandboxHost::connect(started.connection, pid, reaper, order, scope).await?;
     started.unclaimed.has_owner = true;
     Ok(host)
 }

@@ -4,10 +4,13 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::Child;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::child::{await_end, start};
+use crate::order::HostOrder;
 use crate::prewarm::PrewarmSpec;
+use crate::public_etc::PublicPath;
 use crate::socket;
 use crate::wire::ToHost;
 
@@ -18,14 +21,23 @@ pub(super) struct StandbyHost {
     pub(super) child: Child,
     pub(super) connection: OwnedFd,
     pub(super) prewarm: PrewarmSpec,
+    /// What commands may read of `/etc`, as it was when it started.
+    pub(super) etc: Arc<[PublicPath]>,
     /// What was mounted on the machine when it started: it sees nothing that came later.
     mounts: Vec<u8>,
     since: Instant,
 }
 
 impl StandbyHost {
-    pub(super) fn start(program: &Path, prewarm: PrewarmSpec) -> io::Result<Self> {
-        let json = serde_json::to_vec(&prewarm)?;
+    pub(super) fn start(
+        program: &Path,
+        prewarm: PrewarmSpec,
+        etc: Arc<[PublicPath]>,
+    ) -> io::Result<Self> {
+        let json = serde_json::to_vec(&HostOrder {
+            what: &prewarm,
+            etc: &*etc,
+        })?;
         let (mounts, since) = (mounts()?, Instant::now());
         let (mut child, connection) = start(program)?;
         let message = ToHost::PrewarmSpec(json).encode();
@@ -38,6 +50,7 @@ impl StandbyHost {
             child,
             connection,
             prewarm,
+            etc,
             mounts,
             since,
         })
@@ -85,7 +98,7 @@ mod tests {
             private_dir: "/private/own".into(),
         };
         // A program that does not end, whatever its arguments are.
-        Waiting(StandbyHost::start(Path::new("/usr/bin/yes"), prewarm).unwrap())
+        Waiting(StandbyHost::start(Path::new("/usr/bin/yes"), prewarm, Arc::new([])).unwrap())
     }
 
     /// Proves: S49.

@@ -12,15 +12,16 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::policy::{Network, SandboxPolicy};
+use crate::public_etc::{self, PublicPath};
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 /// Where the ruleset is built: paths mean the same in both, but a view holds only what was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Surroundings {
+pub(super) enum Surroundings<'e> {
     /// The view of [`view`](super::view).
     View,
-    /// The machine's own file system.
-    Machine,
+    /// The machine's own file system, with what commands may read of its `/etc`.
+    Machine(&'e [PublicPath]),
 }
 
 /// Everything in the scope, but no device files: as root a command could otherwise make one.
@@ -31,12 +32,18 @@ fn writable() -> BitFlags<AccessFs> {
 
 /// Builds the ruleset. Best effort beyond the first Landlock version: what the kernel does not know
 /// is named as a gap by the report.
-pub(super) fn build(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<OwnedFd, String> {
+pub(super) fn build(
+    policy: &SandboxPolicy,
+    surroundings: Surroundings<'_>,
+) -> Result<OwnedFd, String> {
     let rules = rules(policy, surroundings).map_err(|error| error.to_string())?;
     Option::<OwnedFd>::from(rules).ok_or_else(|| "the kernel has no Landlock".to_owned())
 }
 
-fn rules(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<RulesetCreated, RulesError> {
+fn rules(
+    policy: &SandboxPolicy,
+    surroundings: Surroundings<'_>,
+) -> Result<RulesetCreated, RulesError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))?
@@ -58,9 +65,6 @@ fn rules(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<RulesetCr
     for path in PROGRAMS {
         created = grant(created, Path::new(path), read_and_execute)?;
     }
-    for path in READABLE {
-        created = grant(created, Path::new(path), read)?;
-    }
     for path in DEVICES {
         let use_device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
         created = grant(created, Path::new(path), use_device | AccessFs::IoctlDev)?;
@@ -75,9 +79,17 @@ fn rules(policy: &SandboxPolicy, surroundings: Surroundings) -> Result<RulesetCr
             let terminals = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
             created = grant(created, Path::new("/dev/pts"), terminals)?;
         }
-        Surroundings::Machine => {
+        Surroundings::Machine(etc) => {
             for path in PROC_FILES {
                 created = grant(created, Path::new(path), AccessFs::ReadFile.into())?;
+            }
+            for path in READABLE {
+                created = grant(created, Path::new(path), read)?;
+            }
+            for path in etc {
+                if let PublicPath::Tree(path) = path {
+                    created = grant_public(created, path, read & handled)?;
+                }
             }
         }
     }
@@ -119,6 +131,22 @@ fn grant_real(
     let unusable = |error: Errno| RulesError::Path(format!("{}: {error}", path.display()));
     let open = openat2(CWD, path, flags, Mode::empty(), no_links).map_err(unusable)?;
     let about = rustix::fs::fstat(&open).map_err(unusable)?;
+    let access = match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory => access,
+        _ => access & AccessFs::from_file(ABI::V9),
+    };
+    Ok(ruleset.add_rule(PathBeneath::new(open, access))?)
+}
+
+/// Adds a rule for a path of `/etc`, if everybody may still read it; no link is followed.
+fn grant_public(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesError> {
+    let Some((open, about)) = public_etc::open(path) else {
+        return Ok(ruleset);
+    };
     let access = match FileType::from_raw_mode(about.st_mode) {
         FileType::Directory => access,
         _ => access & AccessFs::from_file(ABI::V9),

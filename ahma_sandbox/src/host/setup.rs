@@ -17,6 +17,7 @@ use super::view::{self, ViewError, WaitingFrame};
 use crate::error::{SetupFailure, SetupStep};
 use crate::policy::{Layer, Limits, Network, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
+use crate::public_etc::PublicPath;
 use crate::report::{LayerReport, SandboxReport};
 
 /// A host that is ready to be confined.
@@ -47,16 +48,24 @@ pub(super) enum NoNamespaces {
 }
 
 /// Inside fresh namespaces: ids, view, ruleset.
-pub(super) fn in_namespaces(policy: &SandboxPolicy, owner: Owner) -> Result<Setup, NoNamespaces> {
+pub(super) fn in_namespaces(
+    policy: &SandboxPolicy,
+    etc: &[PublicPath],
+    owner: Owner,
+) -> Result<Setup, NoNamespaces> {
     arrive(owner)?;
-    let outcome = view::enter(policy)?;
+    let outcome = view::enter(policy, etc)?;
     in_view(policy, outcome)
 }
 
 /// Inside fresh namespaces: ids, and the part of the view that does not depend on a policy.
-pub(super) fn prepare(prewarm: &PrewarmSpec, owner: Owner) -> Result<WaitingFrame, NoNamespaces> {
+pub(super) fn prepare(
+    prewarm: &PrewarmSpec,
+    etc: &[PublicPath],
+    owner: Owner,
+) -> Result<WaitingFrame, NoNamespaces> {
     arrive(owner)?;
-    Ok(WaitingFrame::prepare(&prewarm.private_dir)?)
+    Ok(WaitingFrame::prepare(&prewarm.private_dir, etc)?)
 }
 
 /// The rest: view, ruleset.
@@ -116,7 +125,11 @@ fn in_view(policy: &SandboxPolicy, outcome: view::Outcome) -> Result<Setup, NoNa
 }
 
 /// On the machine's own file system: Landlock, filter and hygiene only.
-pub(super) fn without_namespaces(policy: &SandboxPolicy, why: &str) -> Result<Setup, SetupFailure> {
+pub(super) fn without_namespaces(
+    policy: &SandboxPolicy,
+    etc: &[PublicPath],
+    why: &str,
+) -> Result<Setup, SetupFailure> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| SetupFailure::new(SetupStep::Process, error))?;
     let read_only = if policy.read_only { READ_ONLY_GAP } else { "" };
@@ -126,12 +139,12 @@ pub(super) fn without_namespaces(policy: &SandboxPolicy, why: &str) -> Result<Se
         LayerReport::with_gap(Layer::PidNamespace, false, format!("{PID_GAP} ({why})")),
     ];
     let counting = Err("there are no pid namespaces to count them in");
-    assemble(policy, Surroundings::Machine, layers, counting)
+    assemble(policy, Surroundings::Machine(etc), layers, counting)
 }
 
 fn assemble(
     policy: &SandboxPolicy,
-    surroundings: Surroundings,
+    surroundings: Surroundings<'_>,
     namespaces: Vec<LayerReport>,
     counting: Result<(), &str>,
 ) -> Result<Setup, SetupFailure> {

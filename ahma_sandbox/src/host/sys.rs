@@ -156,6 +156,25 @@ pub(super) fn set_mount_flags(
         propagation: libc::MS_PRIVATE,
         userns_fd: 0,
     };
+    change_mount(mount, attributes, recursive)
+}
+
+/// Makes an open mount writable again that this process made read-only.
+pub(super) fn make_writable(mount: BorrowedFd<'_>) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: 0,
+        attr_clr: libc::MOUNT_ATTR_RDONLY,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    change_mount(mount, attributes, false)
+}
+
+fn change_mount(
+    mount: BorrowedFd<'_>,
+    attributes: libc::mount_attr,
+    recursive: bool,
+) -> io::Result<()> {
     let below = if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a valid, empty string, and the structure has the size that is passed.
     let result = unsafe {

@@ -8,6 +8,7 @@
 //! it are found step by step below the view's own root, and no link is ever followed on the way.
 
 mod caches;
+mod etc;
 mod mounts;
 mod sources;
 
@@ -25,8 +26,9 @@ use self::mounts::{
     Kind, Places, Tree, find_below, new_file_system, open_below, open_real, place_below,
 };
 use self::sources::{Granted, Identity, Sources, SystemPath, system_identities};
-use super::sys::set_mount_flags;
+use super::sys::{make_writable, set_mount_flags};
 use crate::policy::SandboxPolicy;
+use crate::public_etc::PublicPath;
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SETUID_NO_DEVICES: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -59,14 +61,14 @@ pub(super) struct Missing {
 }
 
 /// Builds the view and makes it the root of this process.
-pub(super) fn enter(policy: &SandboxPolicy) -> Result<Outcome, ViewError> {
+pub(super) fn enter(policy: &SandboxPolicy, etc: &[PublicPath]) -> Result<Outcome, ViewError> {
     refuse_everything(policy)?;
     propagate(MountPropagationFlags::PRIVATE)?;
     let root = new_root()?;
     let built = || {
         // First everything that goes into the view, while paths still mean what they mean outside.
         let granted = Granted::open(policy)?;
-        let frame = Frame::build(root, &policy.private_dir)?;
+        let frame = Frame::build(root, &policy.private_dir, etc)?;
         frame.complete(policy, granted)
     };
     built().map_err(|error| broken(&error))
@@ -120,12 +122,12 @@ pub(super) struct WaitingFrame {
 impl WaitingFrame {
     /// Builds it before the policy is known. `private_dir` is a private directory, where nothing is that a view will hold:
     /// the frame covers a place in it until it becomes the root.
-    pub(super) fn prepare(private_dir: &Path) -> Result<Self, ViewError> {
+    pub(super) fn prepare(private_dir: &Path, etc: &[PublicPath]) -> Result<Self, ViewError> {
         // While it waits: a disk that is unmounted on the machine must not stay in use here.
         propagate(MountPropagationFlags::DOWNSTREAM)?;
         // Before they are opened: what changes meanwhile is noticed later.
         let system = system_identities();
-        let frame = Frame::build(new_root()?, private_dir).map_err(|error| broken(&error))?;
+        let frame = Frame::build(new_root()?, private_dir, etc).map_err(|error| broken(&error))?;
         Ok(WaitingFrame { frame, system })
     }
 
@@ -145,7 +147,7 @@ impl WaitingFrame {
 }
 
 impl Frame {
-    fn build(root: Tree, private_dir: &Path) -> io::Result<Self> {
+    fn build(root: Tree, private_dir: &Path, etc: &[PublicPath]) -> io::Result<Self> {
         let sources = Sources::open()?;
         let private_dir = open_real(private_dir)?;
         let under = place_below(&private_dir, Path::new("root"), Kind::Directory)?;
@@ -154,6 +156,8 @@ impl Frame {
         let view = View { root };
         let mut missing = Missing::default();
         view.add_system(sources.system)?;
+        view.add_etc(etc)?;
+        view.make_all_read_only()?;
         view.add_devices(sources.devices, &mut missing)?;
         view.add_proc(sources.proc_files, &mut missing)?;
         // New for every host, because what was granted may lie below it. Files without content take memory of the kernel
@@ -206,16 +210,13 @@ impl View {
         Ok(())
     }
 
+    /// Adds what is the same for everybody. The mounts are not read-only yet.
     fn add_system(&self, paths: Vec<(PathBuf, SystemPath)>) -> io::Result<()> {
         let mut places = Places::below(&self.root);
         for (path, source) in paths {
             match source {
                 SystemPath::Link(target) => self.link(&path, &target)?,
-                SystemPath::Tree(tree) => {
-                    let place = places.find(&path, tree.kind())?;
-                    let flags = READ_ONLY | NO_SETUID_NO_DEVICES;
-                    tree.with_flags(flags)?.attach(&place)?;
-                }
+                SystemPath::Tree(tree) => places.attach(tree, &path)?,
             }
         }
         Ok(())
@@ -232,6 +233,12 @@ impl View {
         added.collect()
     }
 
+    /// Makes everything read-only that is there by now, all at once, and then the root writable again.
+    fn make_all_read_only(&self) -> io::Result<()> {
+        set_mount_flags(self.root.as_fd(), READ_ONLY | NO_SETUID_NO_DEVICES, true)?;
+        make_writable(self.root.as_fd())
+    }
+
     fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok(());
@@ -243,10 +250,9 @@ impl View {
     fn add_devices(&self, devices: Vec<(PathBuf, Tree)>, missing: &mut Missing) -> io::Result<()> {
         let mut places = Places::below(&self.root);
         for (path, tree) in devices {
-            let place = places.find(&path, tree.kind())?;
             // Devices can be written all the same; what cannot is their mode and owner.
-            let flags = READ_ONLY | libc::MOUNT_ATTR_NOSUID;
-            tree.with_flags(flags)?.attach(&place)?;
+            let tree = tree.with_flags(READ_ONLY | libc::MOUNT_ATTR_NOSUID)?;
+            places.attach(tree, &path)?;
         }
         for (name, target) in [
             ("/dev/fd", "/proc/self/fd"),

@@ -6,7 +6,8 @@ works changes only what the context names, its own directory, or sets a value to
 given by their numbers on x86-64.
 
 `control` says whether the same attack is tried without a sandbox, where it has to work: by anyone, by
-root only, or by nobody because success would do harm or is not to be had everywhere.
+root only, by anyone where `/etc` is a copy with secrets in it that were put there for this (root runs the tests), or by
+nobody because success would do harm or is not to be had everywhere.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ import struct
 import sys
 import time
 
-ANYONE, ROOT, NOBODY = "anyone", "root", "nobody"
+ANYONE, ROOT, PLANTED, NOBODY = "anyone", "root", "planted", "nobody"
 ATTACKS = []
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
@@ -250,6 +251,183 @@ def change_the_mode_of_a_kernel_file(c):
 @attack(NOBODY)
 def list_private_keys(c):
     return os.listdir("/etc/ssl/private") is not None
+
+
+# --- secrets in /etc -----------------------------------------------------------------------------
+
+
+def tells(path):
+    return "the secret" in open("/etc/" + path).read()
+
+
+@attack(PLANTED)
+def read_a_copy_of_password_hashes(c):
+    return tells("shadow.bak")
+
+
+@attack(PLANTED)
+def read_who_may_become_root(c):
+    return tells("sudoers.d/planted")
+
+
+@attack(PLANTED)
+def read_old_passwords(c):
+    return tells("security/opasswd")
+
+
+@attack(PLANTED)
+def read_a_host_key_of_ssh(c):
+    return tells("ssh/ssh_host_planted_key")
+
+
+@attack(PLANTED)
+def read_a_private_key_of_tls(c):
+    return tells("ssl/private/planted.pem")
+
+
+@attack(PLANTED)
+def read_a_certificate_with_its_key(c):
+    return tells("letsencrypt/live/planted/fullchain.pem")
+
+
+@attack(PLANTED)
+def read_a_keytab(c):
+    return tells("krb5.keytab")
+
+
+@attack(PLANTED)
+def read_the_password_of_a_wireless_network(c):
+    return tells("NetworkManager/system-connections/planted")
+
+
+@attack(PLANTED)
+def read_the_password_of_another_wireless_network(c):
+    return tells("wpa_supplicant/planted.conf")
+
+
+@attack(PLANTED)
+def read_a_tunnel_by_wireguard(c):
+    return tells("wireguard/planted.conf")
+
+
+@attack(PLANTED)
+def read_a_tunnel_by_openvpn(c):
+    return tells("openvpn/planted.conf")
+
+
+@attack(PLANTED)
+def read_a_password_of_a_provider(c):
+    return tells("ppp/planted")
+
+
+@attack(PLANTED)
+def read_the_password_of_a_database(c):
+    return tells("mysql/debian.cnf")
+
+
+@attack(PLANTED)
+def read_the_settings_of_docker(c):
+    return tells("docker/daemon.json")
+
+
+@attack(PLANTED)
+def read_the_address_of_a_printer(c):
+    return tells("cups/planted.conf")
+
+
+@attack(PLANTED)
+def read_the_password_of_a_mail_server(c):
+    return tells("postfix/sasl_passwd")
+
+
+@attack(PLANTED)
+def read_the_password_of_a_package_server(c):
+    return tells("apt/auth.conf.d/planted.conf")
+
+
+@attack(PLANTED)
+def read_passwords_of_all_servers(c):
+    return tells("netrc")
+
+
+@attack(PLANTED)
+def read_the_password_of_a_disk(c):
+    return tells("fstab")
+
+
+@attack(PLANTED)
+def read_what_runs_by_itself(c):
+    return tells("cron.d/planted")
+
+
+@attack(PLANTED)
+def read_variables_of_all_programs(c):
+    return tells("environment")
+
+
+@attack(PLANTED)
+def read_credentials_of_a_cloud(c):
+    return tells("cloud/planted.cfg")
+
+
+@attack(PLANTED)
+def read_what_the_machine_is_known_by(c):
+    return tells("machine-id")
+
+
+@attack(PLANTED)
+def read_a_repository_of_settings(c):
+    return tells(".git/planted")
+
+
+@attack(PLANTED)
+def read_a_key_by_its_name(c):
+    return tells("planted-app/api-key")
+
+
+@attack(PLANTED)
+def read_a_token_by_its_name(c):
+    return tells("planted-app/deep/access_token.json")
+
+
+@attack(PLANTED)
+def read_a_file_that_is_hidden(c):
+    return tells("planted-app/.env")
+
+
+@attack(PLANTED)
+def read_a_token_in_settings(c):
+    return tells("plantedrc")
+
+
+@attack(PLANTED)
+def read_a_password_in_an_address(c):
+    return tells("planted.conf")
+
+
+@attack(PLANTED)
+def read_a_file_that_not_everybody_may_read(c):
+    return tells("planted-app/closed.conf")
+
+
+@attack(PLANTED)
+def read_in_a_directory_that_not_everybody_may_enter(c):
+    return tells("planted-closed/settings")
+
+
+@attack(PLANTED)
+def read_through_a_link_in_etc(c):
+    return tells("planted-link")
+
+
+@attack(PLANTED)
+def list_a_directory_that_not_everybody_may_read(c):
+    return "settings" in os.listdir("/etc/planted-closed")
+
+
+@attack(PLANTED)
+def change_a_file_that_everybody_may_read(c):
+    return open("/etc/planted-app/settings", "a").write("x") == 1
 
 
 # --- programs that run with the operator's rights -------------------------------------------------
@@ -888,6 +1066,7 @@ def main():
     for function, control in ATTACKS:
         if context.control:
             able = control == ANYONE or control == ROOT and os.getuid() == 0
+            able = able or control == PLANTED and context.planted
             if not able:
                 continue
         print("%s: %s" % (function.__name__, attempt(function, context)), flush=True)

@@ -15,11 +15,13 @@
 mod attacks;
 mod cells;
 mod environment;
+mod etc;
 mod files;
 mod generations;
 mod lifecycle;
 mod limits;
 mod network;
+mod planted_etc;
 mod processes;
 mod protected;
 mod protocol;

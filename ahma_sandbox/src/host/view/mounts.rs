@@ -1,11 +1,12 @@
 //! Mounts by descriptor: what is mounted and where is decided once, when it is opened.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat2, statat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, mknodat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
@@ -14,6 +15,7 @@ use rustix::mount::{
 
 use super::named;
 use crate::host::sys::set_mount_flags;
+use crate::public_etc::is_public;
 
 /// A copy with everything below it.
 const COPIED: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
@@ -49,13 +51,26 @@ impl Tree {
         }
     }
 
+    /// A path that everybody may read, which is no link itself; none when it is not there or not for everybody.
+    pub(super) fn of_public(path: &Path) -> io::Result<Option<Self>> {
+        let Ok(mount) = open_tree(CWD, path, COPIED | OpenTreeFlags::AT_SYMLINK_NOFOLLOW) else {
+            return Ok(None);
+        };
+        let about = fstat(&mount)?;
+        let kind = match FileType::from_raw_mode(about.st_mode) {
+            FileType::Directory => Kind::Directory,
+            _ => Kind::File,
+        };
+        Ok(is_public(about.st_mode).then_some(Tree { mount, kind }))
+    }
+
     /// What a descriptor stands for.
     pub(super) fn of_open(open: &OwnedFd) -> io::Result<Self> {
         Self::of_mount(open_tree(open, c"", COPIED | OpenTreeFlags::AT_EMPTY_PATH)?)
     }
 
     fn of_mount(mount: OwnedFd) -> io::Result<Self> {
-        let about = statat(&mount, c"", AtFlags::EMPTY_PATH)?;
+        let about = fstat(&mount)?;
         let kind = match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => Kind::Directory,
             _ => Kind::File,
@@ -73,6 +88,20 @@ impl Tree {
             set_mount_flags(self.mount.as_fd(), flags, true)?;
         }
         Ok(self)
+    }
+
+    /// Mounts it in a directory, at a place of that name which is made if it is missing. A link there is not followed.
+    fn attach_at(self, directory: &OwnedFd, name: &OsStr) -> io::Result<()> {
+        let made = match self.kind {
+            Kind::Directory => mkdirat(directory, name, Mode::from_raw_mode(0o755)),
+            Kind::File => make_file(directory, Path::new(name)),
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let from_open = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        Ok(move_mount(&self.mount, c"", directory, name, from_open)?)
     }
 
     /// Mounts it. The descriptor returned is its root.
@@ -213,10 +242,22 @@ impl<'r> Places<'r> {
         Places { root, last: None }
     }
 
-    /// The place of a path; what is missing on the way is made.
-    pub(super) fn find(&mut self, path: &Path, kind: Kind) -> io::Result<OwnedFd> {
+    /// Mounts something at a path; what is missing on the way is made.
+    pub(super) fn attach(&mut self, tree: Tree, path: &Path) -> io::Result<()> {
+        let Some((directory, name)) = self.directory_of(path)? else {
+            return Err(named(Errno::BUSY, path.display()));
+        };
+        tree.attach_at(directory, name)
+            .map_err(|error| named(error, path.display()))
+    }
+
+    /// The directory of a path and its name there; nothing for the root. What is missing on the way is made.
+    pub(super) fn directory_of<'p>(
+        &mut self,
+        path: &'p Path,
+    ) -> io::Result<Option<(&OwnedFd, &'p OsStr)>> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return place_below(self.root, path, kind);
+            return Ok(None);
         };
         let known = self
             .last
@@ -229,12 +270,16 @@ impl<'r> Places<'r> {
                 self.last.insert((parent.to_owned(), directory))
             }
         };
-        place_below(directory, Path::new(name), kind)
+        Ok(Some((directory, name)))
     }
 }
 
 fn make_file(at: &OwnedFd, name: &Path) -> rustix::io::Result<()> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mode = Mode::from_raw_mode(0o644);
-    openat2(at, name, flags, mode, ResolveFlags::NO_SYMLINKS).map(drop)
+    mknodat(
+        at,
+        name,
+        FileType::RegularFile,
+        Mode::from_raw_mode(0o644),
+        0,
+    )
 }

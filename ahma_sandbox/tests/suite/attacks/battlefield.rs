@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Sandbox, User};
+use crate::planted_etc;
 use crate::support::{children, host_program, threads};
 
 /// A user who owns nothing on the machine.
@@ -98,6 +99,10 @@ impl Battlefield {
         if user == User::Nobody {
             give_away(base.path());
         }
+        if planted_etc::is_possible() {
+            planted_etc::copy_into(&path("etc"));
+            plant_secrets(&path("etc"), &path("outside/secret"), user);
+        }
         let mark = "import os; os.setxattr('secret', 'user.ahma', b'1')";
         let marked = as_user(user, PYTHON, &path("outside"))
             .args(["-c", mark])
@@ -127,7 +132,21 @@ impl Battlefield {
     }
 
     fn command(&self, program: &Path) -> Command {
-        let mut command = as_user(self.user, program.to_str().unwrap(), &self.path("scope"));
+        let (program, scope) = (program.to_str().unwrap(), self.path("scope"));
+        let mut command = match planted_etc::is_possible() {
+            true => {
+                let mut command = planted_etc::command(&self.path("etc"));
+                command.current_dir(&scope);
+                if self.user == User::Nobody {
+                    let id = NOBODY.to_string();
+                    let switch = ["setpriv", "--reuid", &id, "--regid", &id, "--clear-groups"];
+                    command.args(switch);
+                }
+                command.arg(program);
+                command
+            }
+            false => as_user(self.user, program, &scope),
+        };
         command.env("TMPDIR", self.path("tmp"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -197,6 +216,7 @@ impl Battlefield {
             .collect();
         context["outside"] = json!(self.path("outside"));
         context["control"] = json!(control);
+        context["planted"] = json!(planted_etc::is_possible());
         context["processes"] = json!(processes);
         context["threads"] = json!(threads);
         let unfinished = self.path("scope/unfinished");
@@ -223,8 +243,37 @@ fn as_user(user: User, program: &str, directory: &Path) -> Command {
     command
 }
 
+/// Secrets of every kind, all of them the user's, most of them for everybody to read; and what commands may read.
+fn plant_secrets(etc: &Path, secret: &Path, user: User) {
+    let script = include_str!("../../attacks/attack.py");
+    let read = script.split("return tells(\"").skip(1);
+    let paths = read.filter_map(|rest| rest.split_once('"').map(|(path, _)| path));
+    for path in paths {
+        let (mode, content) = match path {
+            "planted-link" => {
+                symlink(secret, etc.join(path)).unwrap();
+                continue;
+            }
+            "planted-app/closed.conf" => (0o600, "the secret\n"),
+            "plantedrc" => (0o644, "//registry/:_authToken = the secret\n"),
+            "planted.conf" => (0o644, "# the secret\nproxy = http://me:word@proxy\n"),
+            _ => (0o644, "the secret\n"),
+        };
+        planted_etc::plant(etc, path, mode, content);
+    }
+    planted_etc::plant(etc, "planted-app/settings", 0o644, "for everybody\n");
+    let closed = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(etc.join("planted-closed"), closed).unwrap();
+    if user == User::Nobody {
+        // Otherwise the mode of what is the system's would be what refuses.
+        for name in fs::read_dir(etc).unwrap() {
+            give_away(&name.unwrap().path());
+        }
+    }
+}
+
 fn give_away(path: &Path) {
-    if path.is_dir() {
+    if path.is_dir() && !path.is_symlink() {
         for entry in fs::read_dir(path).unwrap() {
             give_away(&entry.unwrap().path());
         }

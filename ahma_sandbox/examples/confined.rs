@@ -1,7 +1,8 @@
 //! Runs one command confined to a directory:
 //! `confined [--no-network] [--fork] [--warm] [--standby] [--beside PROGRAM] DIRECTORY COMMAND [ARGUMENT…]`, and with
 //! `--processes N` with a limit of processes, with `--no-seccomp` or `--first-landlock` as on weaker kernels. `--warm` has
-//! a shell execute it that waited for it, `--standby` a host that waited for its policy. `--only-standby` has such a host wait,
+//! a shell execute it that waited for it, `--standby` a host that waited for its policy, `--another-host` has the program beside it
+//! in a host of its own. `--only-standby` has such a host wait,
 //! prints its process, and ends with its standard input.
 //!
 //! Also the smallest program with a sandbox host inside; the tests start hosts from it.
@@ -32,7 +33,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let session = PrivateDir::create(&std::env::temp_dir())?;
     let mut policy = SandboxPolicy::new("", session.path());
     let mut beside = None;
-    let (mut warm, mut standby) = (false, None);
+    let (mut warm, mut standby, mut apart) = (false, None, false);
     let mut arguments = std::env::args_os().skip(1);
     loop {
         let argument = arguments.next().ok_or(USAGE)?;
@@ -54,6 +55,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
                 policy.limits.processes = Some(most.ok_or(USAGE)?.parse()?);
             }
             Some("--beside") => beside = arguments.next(),
+            Some("--another-host") => apart = true,
             Some("--no-seccomp") => policy.without.push(Layer::Seccomp),
             Some("--first-landlock") => policy.newest_landlock = Some(1),
             _ => {
@@ -83,8 +85,15 @@ async fn run() -> Result<(), Box<dyn Error>> {
         directory: policy.scope.clone(),
         input: Input::Nothing,
     };
+    let another = match apart {
+        true => Some(sandbox.start(&policy).await?),
+        false => None,
+    };
     let _other = match beside {
-        Some(program) => Some(host.spawn(request(vec![program])).await?),
+        Some(program) => {
+            let host = another.as_ref().unwrap_or(&host);
+            Some(host.spawn(request(vec![program])).await?)
+        }
         None => None,
     };
     let arguments = if warm {

@@ -27,7 +27,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, WaitOptions, set_parent_process_death_signal, waitpid};
 
 use self::launch::Launcher;
-use self::namespaces::Owner;
+use self::namespaces::{Origin, Owner, SharedNetwork};
 use self::setup::{NoNamespaces, Setup};
 use self::sys::{Forked, Signals};
 use crate::accepted_commands::AcceptedCommands;
@@ -65,8 +65,8 @@ fn run() -> io::Result<Infallible> {
         crate::hardening::set_umask(&umask);
     }
     inherited::in_case_of_need();
-    let (HostOrder { what: policy, etc }, accepted) = match read_first(&server) {
-        Ok(First::Policy(order, accepted)) => (*order, accepted),
+    let (HostOrder { what: policy, etc }, mut handed) = match read_first(&server) {
+        Ok(First::Policy(order, handed)) => (*order, handed),
         Ok(First::PrewarmSpec(order)) => run_prewarmed(&order, server, &signals),
         Err(failure) => {
             report_failure(&server, &failure);
@@ -76,14 +76,15 @@ fn run() -> io::Result<Infallible> {
     let why = if policy.without.contains(&Layer::Namespaces) {
         "left out by the policy".to_owned()
     } else {
-        in_namespaces(&policy, &etc, &server, &accepted, &signals)
+        let Handed { accepted, network } = &mut handed;
+        in_namespaces(&policy, &etc, &server, accepted, network.take(), &signals)
     };
     // A process of its own here too, so that both ways have the same shape.
     if let Ok(Forked::Child) = sys::fork_into(0) {
         host(
             setup::without_namespaces(&policy, &etc, &why),
             server,
-            accepted,
+            handed.accepted,
             &policy,
             &signals,
         );
@@ -109,9 +110,16 @@ fn take_connection() -> io::Result<OwnedFd> {
     Ok(connection)
 }
 
+/// What comes with a policy.
+struct Handed {
+    accepted: AcceptedCommands,
+    /// The network of another host of the same scope.
+    network: Option<SharedNetwork>,
+}
+
 /// What the server says first.
 enum First {
-    Policy(Box<HostOrder<SandboxPolicy>>, AcceptedCommands),
+    Policy(Box<HostOrder<SandboxPolicy>>, Handed),
     PrewarmSpec(HostOrder<PrewarmSpec>),
 }
 
@@ -124,13 +132,17 @@ fn read_first(server: &OwnedFd) -> Result<First, SetupFailure> {
                 let order: HostOrder<SandboxPolicy> =
                     serde_json::from_slice(&json).map_err(|error| failed(error.to_string()))?;
                 check_paths(&order.what)?;
-                let accepted = fds.into_iter().next();
+                let mut fds = fds.into_iter();
+                let accepted = fds.next();
                 let accepted =
                     accepted.ok_or_else(|| failed("the accepted is missing".to_owned()))?;
-                Ok(First::Policy(
-                    Box::new(order),
-                    AcceptedCommands::of(accepted),
-                ))
+                let network = match (fds.next(), fds.next()) {
+                    (Some(users), Some(network)) => Some(SharedNetwork { users, network }),
+                    _ => None,
+                };
+                let accepted = AcceptedCommands::of(accepted);
+                let handed = Handed { accepted, network };
+                Ok(First::Policy(Box::new(order), handed))
             }
             Ok(ToHost::PrewarmSpec(json)) => {
                 let prewarm = serde_json::from_slice(&json);
@@ -158,15 +170,15 @@ fn run_prewarmed(order: &HostOrder<PrewarmSpec>, server: OwnedFd, signals: &Sign
     let Ok(frame) = setup::prepare(prewarm, etc, owner) else {
         sys::exit_now(1)
     };
-    let Ok(First::Policy(order, accepted)) = read_first(&server) else {
+    let Ok(First::Policy(order, handed)) = read_first(&server) else {
         sys::exit_now(1)
     };
     let policy = order.what;
-    if !prewarm.fits(&policy) {
+    if !prewarm.fits(&policy) || handed.network.is_some() {
         sys::exit_now(1)
     }
     match setup::in_frame(&policy, frame) {
-        Ok(setup) => host(Ok(setup), server, accepted, &policy, signals),
+        Ok(setup) => host(Ok(setup), server, handed.accepted, &policy, signals),
         Err(_) => sys::exit_now(1),
     }
 }
@@ -196,6 +208,7 @@ fn in_namespaces(
     etc: &[PublicPath],
     server: &OwnedFd,
     accepted: &AcceptedCommands,
+    network: Option<SharedNetwork>,
     signals: &Signals,
 ) -> String {
     let (told, tell) = match pipe_with(PipeFlags::CLOEXEC) {
@@ -204,7 +217,21 @@ fn in_namespaces(
     };
     // Inside, the process has no ids until they are mapped; so they are looked up here.
     let owner = Owner::of_this_process();
-    match sys::fork_into(namespaces::flags(policy.network)) {
+    let (flags, origin) = match network {
+        None => {
+            let origin = Origin::New(owner, policy.network);
+            (namespaces::flags(policy.network), origin)
+        }
+        Some(network) => match network.join() {
+            Ok(flags) => (flags, Origin::Joined),
+            // The other host has namespaces, so this one must have them too.
+            Err(error) => {
+                report_failure(server, &SetupFailure::new(SetupStep::Process, error));
+                sys::exit_now(1)
+            }
+        },
+    };
+    match sys::fork_into(flags) {
         Ok(Forked::Parent(_)) => {
             drop(tell);
             let complaint = read_to_end(&told);
@@ -216,7 +243,7 @@ fn in_namespaces(
         }
         Ok(Forked::Child) => {
             drop(told);
-            match setup::in_namespaces(policy, etc, owner) {
+            match setup::in_namespaces(policy, etc, origin) {
                 Ok(setup) => {
                     // Closing it without a word means: all is well.
                     drop(tell);
@@ -297,6 +324,15 @@ fn host(
     match confined {
         Ok(setup) => {
             let report = serde_json::to_vec(&setup.report).unwrap_or_default();
+            let ready = FromHost::Ready(report).encode();
+            let made = setup.made_network.iter();
+            let made = made.flat_map(|it| [it.users.as_fd(), it.network.as_fd()]);
+            let told = socket::send(server.as_fd(), &ready, &made.collect::<Vec<_>>());
+            // Nobody but the server needs it.
+            drop(setup.made_network);
+            if told.is_err() {
+                sys::exit_now(1)
+            }
             let launcher = Launcher {
                 ruleset: setup.ruleset,
                 limits: policy.limits,
@@ -305,7 +341,6 @@ fn host(
                 launch: policy.launch,
                 server,
             };
-            launcher.tell(&FromHost::Ready(report));
             let _ = serve::serve(&launcher, accepted, signals);
         }
         Err(failure) => report_failure(&server, &failure),

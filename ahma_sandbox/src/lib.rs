@@ -88,7 +88,7 @@ pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
 pub use prewarm::PrewarmSpec;
 pub use private_dir::PrivateDir;
 pub use probe::probe;
-pub use report::{LayerReport, SandboxReport};
+pub use report::{LayerReport, NetworkReach, SandboxReport};
 pub use scope::{Width, checked_scope};
 pub use seatbelt::{SeatbeltProfile, seatbelt_profile};
 pub use system_paths::{is_system_path, readable_system_paths};

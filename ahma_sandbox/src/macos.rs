@@ -22,8 +22,9 @@ use crate::command::{CommandRequest, Exit, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::input::Input;
 use crate::policy::{Layer, SandboxPolicy};
+use crate::policy::{Layer, Network, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
-use crate::report::{LayerReport, SandboxReport};
+use crate::report::{LayerReport, NetworkReach, SandboxReport};
 use crate::scope::{DirectoryIdentity, check_private_dir};
 use crate::seatbelt::{SeatbeltProfile, seatbelt_profile};
 
@@ -105,6 +106,10 @@ impl Sandbox {
                 landlock_abi: None,
                 layers: vec![report, LayerReport::enforced(Layer::Hygiene)],
                 seeded: Vec::new(),
+                network: match policy.network {
+                    Network::On => NetworkReach::Machine,
+                    Network::Off => NetworkReach::Nothing,
+                },
                 protected: [policy.protect.clone(), policy.protect_in_place.clone()].concat(),
             },
         })

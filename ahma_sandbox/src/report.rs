@@ -19,6 +19,20 @@ pub struct SandboxReport {
     pub protected: Vec<PathBuf>,
     /// Private caches that begin with what the user's hold, of those the policy names.
     pub seeded: Vec<PathBuf>,
+    /// What commands reach by the network.
+    pub network: NetworkReach,
+}
+
+/// What commands reach by the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkReach {
+    /// What the machine reaches.
+    Machine,
+    /// Each other, over a loopback that only commands of their scope have.
+    Loopback,
+    /// Nothing: a policy without network, on a machine that allows no loopback of one's own.
+    Nothing,
 }
 
 /// One layer of a running host.
@@ -90,6 +104,7 @@ mod tests {
                 .collect(),
             protected: Vec::new(),
             seeded: Vec::new(),
+            network: NetworkReach::Machine,
         };
         let all = report(&[(Layer::Landlock, true), (Layer::Namespaces, true)]);
         let less = report(&[(Layer::Landlock, true), (Layer::Namespaces, false)]);

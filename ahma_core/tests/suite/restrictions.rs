@@ -65,6 +65,29 @@ async fn a_tool_without_network_has_none_and_others_keep_theirs() {
     assert!(succeeds(&bench, Restrictions::default(), &connect).await);
 }
 
+/// Proves: S41, S72.
+#[tokio::test]
+async fn tools_without_network_talk_to_each_other_over_a_loopback_of_their_own() {
+    let bench = Bench::new(4);
+    let serve = "import socket, os; s = socket.create_server((\"127.0.0.1\", 0)); \
+                 open(\"new\", \"w\").write(str(s.getsockname()[1])); os.rename(\"new\", \"port\"); \
+                 [s.accept()[0].sendall(b\"hello\") for _ in range(2)]";
+    let serve = format!("/usr/bin/python3 -c '{serve}'");
+    let ask = "until test -e port; do :; done; exec 3<>/dev/tcp/127.0.0.1/$(cat port) && cat <&3";
+    let offline = restrictions(&json!({ "network": false }));
+    let neither = restrictions(&json!({ "network": false, "writes": false }));
+    let talk = async {
+        let refused = "until test -e port; do :; done; exec 3<>/dev/tcp/127.0.0.1/$(cat port)";
+        assert!(!succeeds(&bench, Restrictions::default(), refused).await);
+        for restrictions in [offline, neither] {
+            let operation = run(&bench, restrictions, ask).await;
+            assert_eq!(text(&operation), "hello");
+        }
+    };
+    let (served, ()) = tokio::join!(succeeds(&bench, offline, &serve), talk);
+    assert!(served);
+}
+
 /// Proves: S41.
 #[tokio::test]
 async fn a_tool_that_does_not_write_cannot() {

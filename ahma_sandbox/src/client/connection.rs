@@ -48,6 +48,15 @@ impl Connection {
         &self,
         buffer: &mut Vec<u8>,
     ) -> Option<Result<FromHost, WireError>> {
+        let (message, _) = self.receive_with_descriptors(buffer).await?;
+        Some(message)
+    }
+
+    /// The same, with the descriptors that came along.
+    pub(super) async fn receive_with_descriptors(
+        &self,
+        buffer: &mut Vec<u8>,
+    ) -> Option<(Result<FromHost, WireError>, Vec<OwnedFd>)> {
         let received = self
             .socket
             .async_io(Interest::READABLE, |socket| {
@@ -55,7 +64,7 @@ impl Connection {
             })
             .await;
         match received {
-            Ok(Received::Packet(bytes, _)) => Some(FromHost::decode(&bytes)),
+            Ok(Received::Packet(bytes, fds)) => Some((FromHost::decode(&bytes), fds)),
             Ok(Received::Closed) | Err(_) => None,
         }
     }

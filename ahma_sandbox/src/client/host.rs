@@ -2,13 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::command::{RunningCommand, open_input};
 use super::connection::Connection;
 use super::link::HostLink;
+use super::private_network::PrivateNetwork;
 use super::processes::Reaper;
 use super::warm::WarmShells;
 use crate::accepted_commands::AcceptedCommands;
@@ -29,20 +30,26 @@ pub struct SandboxHost {
     report: SandboxReport,
     pid: u32,
     scope: DirectoryIdentity,
+    /// The network it shares with others of its scope.
+    network: Option<Arc<PrivateNetwork>>,
 }
 
 impl SandboxHost {
     pub(super) async fn connect(
         socket: OwnedFd,
-        pid: u32,
         reaper: Reaper,
         order: HostOrder<&SandboxPolicy, &[PublicPath]>,
         scope: DirectoryIdentity,
+        network: Option<Arc<PrivateNetwork>>,
     ) -> Result<Self, StartError> {
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(&order).map_err(|error| StartError::Host(error.into()))?;
         let accepted = AcceptedCommands::new().map_err(StartError::Host)?;
-        let report = greet(&connection, json, &accepted).await?;
+        let mut descriptors = vec![accepted.as_fd()];
+        descriptors.extend(network.iter().flat_map(|it| it.descriptors()));
+        let (report, made) = greet(&connection, json, &descriptors).await?;
+        let network = network.or_else(|| made.map(Arc::new));
+        let pid = reaper.pid;
         let link = Arc::new(HostLink::new(connection, accepted));
         tokio::spawn(read(Arc::clone(&link), reaper.clone()));
         Ok(SandboxHost {
@@ -52,7 +59,12 @@ impl SandboxHost {
             report,
             pid,
             scope,
+            network,
         })
+    }
+
+    pub(super) fn network(&self) -> Option<&Arc<PrivateNetwork>> {
+        self.network.as_ref()
     }
 
     /// What this host enforces.
@@ -124,21 +136,24 @@ impl Drop for SandboxHost {
     }
 }
 
-/// Sends the policy and waits until the host is confined.
+/// Sends the policy and waits until the host is confined: what it enforces, and the network it made.
 async fn greet(
     connection: &Connection,
     policy: Vec<u8>,
-    accepted: &AcceptedCommands,
-) -> Result<SandboxReport, StartError> {
+    descriptors: &[BorrowedFd<'_>],
+) -> Result<(SandboxReport, Option<PrivateNetwork>), StartError> {
     connection
-        .send(&ToHost::Policy(policy), &[accepted.as_fd()])
+        .send(&ToHost::Policy(policy), descriptors)
         .await
         .map_err(StartError::Host)?;
     let mut buffer = Vec::new();
     let unreadable = |error: serde_json::Error| StartError::Host(error.into());
-    match connection.receive(&mut buffer).await {
-        Some(Ok(FromHost::Ready(json))) => serde_json::from_slice(&json).map_err(unreadable),
-        Some(Ok(FromHost::SetupFailed(json))) => {
+    match connection.receive_with_descriptors(&mut buffer).await {
+        Some((Ok(FromHost::Ready(json)), made)) => {
+            let report = serde_json::from_slice(&json).map_err(unreadable)?;
+            Ok((report, PrivateNetwork::of(made)))
+        }
+        Some((Ok(FromHost::SetupFailed(json)), _)) => {
             let failure: SetupFailure = serde_json::from_slice(&json).map_err(unreadable)?;
             Err(StartError::Setup(failure))
         }

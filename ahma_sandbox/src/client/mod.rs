@@ -9,6 +9,7 @@ mod connection;
 mod handoff;
 mod host;
 mod link;
+mod private_network;
 mod processes;
 mod sandbox;
 mod standby;

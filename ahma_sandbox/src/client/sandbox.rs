@@ -2,13 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::host::SandboxHost;
+use super::private_network::{PrivateNetwork, PrivateNetworks};
 use super::processes::{Request, Source, Started, run};
 use crate::error::StartError;
 use crate::order::HostOrder;
@@ -23,6 +24,7 @@ const STANDBY_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone)]
 pub struct Sandbox {
     requests: mpsc::Sender<Request>,
+    networks: Arc<PrivateNetworks>,
 }
 
 impl Sandbox {
@@ -34,7 +36,10 @@ impl Sandbox {
         std::thread::Builder::new()
             .name("sandbox-hosts".to_owned())
             .spawn(move || run(program, &work))?;
-        Ok(Sandbox { requests })
+        Ok(Sandbox {
+            requests,
+            networks: Arc::default(),
+        })
     }
 
     /// Has a process wait that becomes the next host whose policy fits: it does everything that does not depend on that.
@@ -54,16 +59,37 @@ impl Sandbox {
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
         check_private_dir(policy)?;
-        let standby = Source::StandbyHost(Box::new(policy.clone()));
-        let started = self.process(standby).await?;
+        let Some(slot) = self.networks.slot(policy) else {
+            return self.start_in(policy, scope, None).await;
+        };
+        let mut known = slot.lock().await;
+        let host = self.start_in(policy, scope, known.upgrade()).await?;
+        *known = host.network().map_or_else(Weak::new, Arc::downgrade);
+        Ok(host)
+    }
+
+    async fn start_in(
+        &self,
+        policy: &SandboxPolicy,
+        scope: DirectoryIdentity,
+        network: Option<Arc<PrivateNetwork>>,
+    ) -> Result<SandboxHost, StartError> {
+        let source = match network {
+            None => Source::StandbyHost(Box::new(policy.clone())),
+            // One that waits has a network of its own already.
+            Some(_) => Source::New,
+        };
+        let started = self.process(source).await?;
         if !started.was_standby {
-            return connect(started, policy, scope).await;
+            return connect(started, policy, scope, network).await;
         }
-        let connecting = connect(started, policy, scope.clone());
+        let connecting = connect(started, policy, scope.clone(), None);
         match timeout(STANDBY_TIMEOUT, connecting).await {
             Ok(Ok(host)) => Ok(host),
             // On any error fall back to a cold start, which works or reports the real reason.
-            Ok(Err(_)) | Err(_) => connect(self.process(Source::New).await?, policy, scope).await,
+            Ok(Err(_)) | Err(_) => {
+                connect(self.process(Source::New).await?, policy, scope, None).await
+            }
         }
     }
 
@@ -82,9 +108,9 @@ async fn connect(
     mut started: Started,
     policy: &SandboxPolicy,
     scope: DirectoryIdentity,
+    network: Option<Arc<PrivateNetwork>>,
 ) -> Result<SandboxHost, StartError> {
     let reaper = started.unclaimed.reaper.clone();
-    let pid = reaper.pid;
     // One that waited has it already.
     let etc = if started.was_standby {
         &[]
@@ -92,7 +118,7 @@ async fn connect(
         &*started.etc
     };
     let order = HostOrder { what: policy, etc };
-    let host = SandboxHost::connect(started.connection, pid, reaper, order, scope).await?;
+    let host = SandboxHost::connect(started.connection, reaper, order, scope, network).await?;
     started.unclaimed.has_owner = true;
     Ok(host)
 }

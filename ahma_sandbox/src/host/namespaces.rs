@@ -1,20 +1,65 @@
-//! The namespaces a host lives in: its own users, mounts, processes, IPC and, without a network,
-//! its own empty network.
+//! The namespaces a host lives in: its own users, mounts, processes, IPC and, without a network, a private one that has
+//! nothing but a loopback. Hosts of one scope share that one, and the users with it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
 
-use rustix::process::{getegid, geteuid};
+use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use super::sys;
 use crate::policy::Network;
+
+/// What a host has of its own, whatever its network is.
+const ALWAYS: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID;
 
 /// Namespaces for `clone`.
 pub(super) fn flags(network: Network) -> i32 {
-    let common = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWPID;
     match network {
-        Network::On => common,
-        Network::Off => common | libc::CLONE_NEWNET,
+        Network::On => ALWAYS | libc::CLONE_NEWUSER,
+        Network::Off => ALWAYS | libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
     }
+}
+
+/// Where a host comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Origin {
+    /// It has namespaces of its own.
+    New(Owner, Network),
+    /// It is in the network of another host of its scope, and among its users.
+    Joined,
+}
+
+/// The network of other hosts of the same scope, and whose it is.
+pub(super) struct SharedNetwork {
+    pub(super) users: OwnedFd,
+    pub(super) network: OwnedFd,
+}
+
+impl SharedNetwork {
+    /// That of this process.
+    #[expect(clippy::disallowed_methods, reason = "the host has no async runtime")]
+    pub(super) fn of_this_process() -> io::Result<Self> {
+        Ok(SharedNetwork {
+            users: File::open("/proc/self/ns/user")?.into(),
+            network: File::open("/proc/self/ns/net")?.into(),
+        })
+    }
+
+    /// Moves this process into it; returns the namespaces it still lacks, for `clone`.
+    pub(super) fn join(&self) -> io::Result<i32> {
+        move_into_link_name_space(self.users.as_fd(), Some(LinkNameSpaceType::User))?;
+        move_into_link_name_space(self.network.as_fd(), Some(LinkNameSpaceType::Network))?;
+        // Another user than before, for the kernel.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        Ok(ALWAYS)
+    }
+}
+
+/// Makes the only interface of a new network work.
+pub(super) fn start_loopback() -> io::Result<()> {
+    sys::bring_interface_up(c"lo")
 }
 
 /// The user and group the server runs as.

@@ -13,15 +13,27 @@ use rustix::io::Errno;
 
 use crate::policy::{Network, SandboxPolicy};
 use crate::public_etc::{self, PublicPath};
+use crate::report::NetworkReach;
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
 /// Where the ruleset is built: paths mean the same in both, but a view holds only what was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surroundings<'e> {
-    /// The view of [`view`](super::view).
-    View,
+    /// The view of [`view`](super::view), with the network that goes with it.
+    View(NetworkReach),
     /// The machine's own file system, with what commands may read of its `/etc`.
     Machine(&'e [PublicPath]),
+}
+
+impl Surroundings<'_> {
+    /// What commands reach by the network.
+    pub(super) fn network(self, policy: &SandboxPolicy) -> NetworkReach {
+        match (self, policy.network) {
+            (Surroundings::View(network), _) => network,
+            (Surroundings::Machine(_), Network::On) => NetworkReach::Machine,
+            (Surroundings::Machine(_), Network::Off) => NetworkReach::Nothing,
+        }
+    }
 }
 
 /// Everything in the scope, but no device files: as root a command could otherwise make one.
@@ -53,7 +65,7 @@ fn rules(
     if newest >= 6 {
         ruleset = ruleset.scope(Scope::from_all(ABI::V6))?;
     }
-    if newest >= 4 && policy.network == Network::Off {
+    if newest >= 4 && surroundings.network(policy) == NetworkReach::Nothing {
         ruleset = ruleset.handle_access(AccessNet::from_all(ABI::V4))?;
     }
     let handled = handled_files(policy);
@@ -70,7 +82,7 @@ fn rules(
         created = grant(created, Path::new(path), use_device | AccessFs::IoctlDev)?;
     }
     match surroundings {
-        Surroundings::View => {
+        Surroundings::View(_) => {
             // Whatever is in the view was granted. This also covers the fresh /proc of each command,
             // whose files cannot be named in advance.
             created = grant(created, Path::new("/"), read)?;

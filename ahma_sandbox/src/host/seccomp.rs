@@ -17,12 +17,11 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use crate::policy::Network;
-
 /// What the filter has to cover.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cover {
-    pub(super) network: Network,
+    /// Whether commands may use sockets of the internet: with a network, of whatever kind.
+    pub(super) internet: bool,
     /// Whether commands live in namespaces in which they have no capabilities: then the kernel
     /// refuses mounts and namespaces itself, and the supervisors need them.
     pub(super) namespaces: bool,
@@ -172,10 +171,10 @@ mod tests {
 
     #[test]
     fn the_filter_is_short() {
-        for network in [Network::On, Network::Off] {
+        for internet in [true, false] {
             for namespaces in [true, false] {
                 let cover = Cover {
-                    network,
+                    internet,
                     namespaces,
                     landlock_truncates: false,
                 };

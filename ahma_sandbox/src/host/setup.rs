@@ -9,7 +9,7 @@ use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set, set_no_
 
 use super::inherited;
 use super::launch::counts_processes;
-use super::namespaces::{self, Owner};
+use super::namespaces::{self, Origin, Owner, SharedNetwork};
 use super::ruleset::{self, Surroundings};
 use super::seccomp::{self, Cover};
 use super::sys;
@@ -18,7 +18,7 @@ use crate::error::{SetupFailure, SetupStep};
 use crate::policy::{Layer, Limits, Network, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::public_etc::PublicPath;
-use crate::report::{LayerReport, SandboxReport};
+use crate::report::{LayerReport, NetworkReach, SandboxReport};
 
 /// A host that is ready to be confined.
 pub(super) struct Setup {
@@ -27,6 +27,8 @@ pub(super) struct Setup {
     /// Whether the kernel counts the processes of each command for itself.
     pub(super) counts_processes: bool,
     pub(super) report: SandboxReport,
+    /// The network that this host made and others may enter.
+    pub(super) made_network: Option<SharedNetwork>,
     cover: Option<Cover>,
     attempt: Option<LandlockAttempt>,
 }
@@ -51,11 +53,11 @@ pub(super) enum NoNamespaces {
 pub(super) fn in_namespaces(
     policy: &SandboxPolicy,
     etc: &[PublicPath],
-    owner: Owner,
+    origin: Origin,
 ) -> Result<Setup, NoNamespaces> {
-    arrive(owner)?;
+    let network = arrive(origin)?;
     let outcome = view::enter(policy, etc)?;
-    in_view(policy, outcome)
+    in_view(policy, outcome, network)
 }
 
 /// Inside fresh namespaces: ids, and the part of the view that does not depend on a policy.
@@ -63,25 +65,52 @@ pub(super) fn prepare(
     prewarm: &PrewarmSpec,
     etc: &[PublicPath],
     owner: Owner,
-) -> Result<WaitingFrame, NoNamespaces> {
-    arrive(owner)?;
-    Ok(WaitingFrame::prepare(&prewarm.private_dir, etc)?)
+) -> Result<(WaitingFrame, NetworkOfHost), NoNamespaces> {
+    let network = arrive(Origin::New(owner, prewarm.network))?;
+    let frame = WaitingFrame::prepare(&prewarm.private_dir, etc)?;
+    Ok((frame, network))
 }
 
 /// The rest: view, ruleset.
-pub(super) fn in_frame(policy: &SandboxPolicy, frame: WaitingFrame) -> Result<Setup, NoNamespaces> {
+pub(super) fn in_frame(
+    policy: &SandboxPolicy,
+    (frame, network): (WaitingFrame, NetworkOfHost),
+) -> Result<Setup, NoNamespaces> {
     let outcome = frame.enter(policy)?;
-    in_view(policy, outcome)
+    in_view(policy, outcome, network)
+}
+
+/// The network that the commands of a host in namespaces have.
+pub(super) enum NetworkOfHost {
+    /// That of the machine.
+    Machine,
+    /// A private one, with a loopback. With what others need to enter it, where this host made it.
+    Private(Option<SharedNetwork>),
+    /// A private one whose loopback does not work.
+    Useless,
 }
 
 /// Makes fresh namespaces a place to be.
-fn arrive(owner: Owner) -> Result<(), NoNamespaces> {
+fn arrive(origin: Origin) -> Result<NetworkOfHost, NoNamespaces> {
     let not_allowed = |error: std::io::Error| NoNamespaces::NotAllowed(error.to_string());
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| not_allowed(error.into()))?;
-    namespaces::map_ids(owner).map_err(not_allowed)?;
+    if let Origin::New(owner, _) = origin {
+        namespaces::map_ids(owner).map_err(not_allowed)?;
+    }
     namespaces::forbid_nesting().map_err(not_allowed)?;
-    namespaces::bound_counters().map_err(not_allowed)
+    namespaces::bound_counters().map_err(not_allowed)?;
+    Ok(match origin {
+        Origin::New(_, Network::On) => NetworkOfHost::Machine,
+        Origin::Joined => NetworkOfHost::Private(None),
+        Origin::New(_, Network::Off) => {
+            let made = namespaces::start_loopback();
+            match made.and_then(|()| SharedNetwork::of_this_process()) {
+                Ok(network) => NetworkOfHost::Private(Some(network)),
+                Err(_) => NetworkOfHost::Useless,
+            }
+        }
+    })
 }
 
 impl From<ViewError> for NoNamespaces {
@@ -93,7 +122,11 @@ impl From<ViewError> for NoNamespaces {
     }
 }
 
-fn in_view(policy: &SandboxPolicy, outcome: view::Outcome) -> Result<Setup, NoNamespaces> {
+fn in_view(
+    policy: &SandboxPolicy,
+    outcome: view::Outcome,
+    network: NetworkOfHost,
+) -> Result<Setup, NoNamespaces> {
     let view::Outcome {
         missing,
         protected,
@@ -111,14 +144,22 @@ fn in_view(policy: &SandboxPolicy, outcome: view::Outcome) -> Result<Setup, NoNa
     if let Some(error) = missing.pseudo_terminals {
         gaps.push(format!("commands have no pseudo-terminals ({error})"));
     }
+    let reach = match &network {
+        NetworkOfHost::Machine => NetworkReach::Machine,
+        NetworkOfHost::Private(_) => NetworkReach::Loopback,
+        NetworkOfHost::Useless => NetworkReach::Nothing,
+    };
     let namespaces = match gaps.as_slice() {
         [] => LayerReport::enforced(Layer::Namespaces),
         gaps => LayerReport::with_gap(Layer::Namespaces, true, gaps.join("; ")),
     };
     let pid_namespace = LayerReport::enforced(Layer::PidNamespace);
     let layers = vec![namespaces, pid_namespace];
-    let mut setup =
-        assemble(policy, Surroundings::View, layers, counting).map_err(NoNamespaces::Failed)?;
+    let mut setup = assemble(policy, Surroundings::View(reach), layers, counting)
+        .map_err(NoNamespaces::Failed)?;
+    if let NetworkOfHost::Private(made) = network {
+        setup.made_network = made;
+    }
     setup.report.protected = protected;
     setup.report.seeded = seeded;
     Ok(setup)
@@ -148,7 +189,8 @@ fn assemble(
     namespaces: Vec<LayerReport>,
     counting: Result<(), &str>,
 ) -> Result<Setup, SetupFailure> {
-    let in_view = surroundings == Surroundings::View;
+    let in_view = matches!(surroundings, Surroundings::View(_));
+    let network = surroundings.network(policy);
     let mut layers = Vec::new();
     let mut abi = None;
     let mut attempt = None;
@@ -174,7 +216,7 @@ fn assemble(
     };
     layers.push(hygiene_report(policy, counting));
     let cover = (!policy.without.contains(&Layer::Seccomp)).then_some(Cover {
-        network: policy.network,
+        internet: network != NetworkReach::Nothing,
         namespaces: in_view,
         landlock_truncates: abi.is_some_and(|abi| abi >= 3),
     });
@@ -193,7 +235,9 @@ fn assemble(
             layers,
             protected: Vec::new(),
             seeded: Vec::new(),
+            network,
         },
+        made_network: None,
         cover,
         attempt,
     })

@@ -190,6 +190,26 @@ fn change_mount(
     check_long(result)
 }
 
+/// Has a network interface of this process's network work.
+pub(super) fn bring_interface_up(name: &CStr) -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let kind = SocketType::DGRAM;
+    let socket = socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None)?;
+    // SAFETY: a structure of numbers and letters, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let letters = name.to_bytes_with_nul();
+    if letters.len() > request.ifr_name.len() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    for (place, letter) in request.ifr_name.iter_mut().zip(letters) {
+        *place = letter.cast_signed();
+    }
+    let flags = libc::c_short::try_from(libc::IFF_UP).map_err(io::Error::other)?;
+    request.ifr_ifru.ifru_flags = flags;
+    // SAFETY: the request lives until the call returns, and has the size that this call reads.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) })
+}
+
 /// Signals that the host and supervisors wait for instead of being interrupted by them.
 pub(super) struct Signals {
     set: libc::sigset_t,

@@ -967,13 +967,19 @@ def connect_by_multipath_tcp(c):
 
 @attack()
 def send_by_udp(c):
+    # Whether it arrives: a network of the attacker's own would take it too.
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    return sender.sendto(b"x", ("127.0.0.1", c.udp)) == 1
+    sender.settimeout(5)
+    sender.connect(("127.0.0.1", c.udp))
+    sender.send(b"x")
+    return sender.recv(1) == b"x"
 
 
 @attack()
 def ask_the_kernel_about_the_network(c):
-    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).bind((0, 0)) is None
+    # About that of the victim: every network has a number.
+    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).bind((0, 0))
+    return os.readlink("/proc/self/ns/net") == c.network
 
 
 @attack(NOBODY)

@@ -1,4 +1,4 @@
-//! The network: that of the machine, or none at all. Only loopback is ever addressed.
+//! The network: that of the machine, or none that leads out. Only loopback is ever addressed.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
@@ -48,9 +48,14 @@ async fn without_network_no_kind_of_socket_leads_out() {
         ),
         (
             "UDP",
-            format!("socket.socket(2, 2).sendto(b'x', ('127.0.0.1', {udp}))"),
+            format!(
+                "s = socket.socket(2, 2); s.connect(('127.0.0.1', {udp})); s.send(b'x'); s.recv(1)"
+            ),
         ),
-        ("netlink", "socket.socket(16, 3, 0).bind((0, 0))".to_owned()),
+        (
+            "an address outside",
+            "socket.socket(2, 2).connect(('192.0.2.1', 9))".to_owned(),
+        ),
         ("vsock", "socket.socket(40, 1)".to_owned()),
         ("raw", "socket.socket(2, 3, 1)".to_owned()),
         ("packet", "socket.socket(17, 3)".to_owned()),
@@ -63,6 +68,8 @@ async fn without_network_no_kind_of_socket_leads_out() {
     }
     datagrams.set_nonblocking(true).unwrap();
     assert!(datagrams.recv(&mut [0; 8]).is_err(), "a datagram arrived");
+    let interfaces = "import socket; print([name for _, name in socket.if_nameindex()])";
+    assert_eq!(bench.python(interfaces).await.output, "['lo']\n");
     let local = attempt("socket.socketpair()");
     assert_eq!(
         bench.python(&local).await.output,

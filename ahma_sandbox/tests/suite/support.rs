@@ -82,6 +82,11 @@ impl Bench {
         }
     }
 
+    /// What started its host.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
     /// Another host for the same policy.
     pub(crate) async fn another_host(&self) -> SandboxHost {
         self.sandbox.start(&self.policy).await.unwrap()

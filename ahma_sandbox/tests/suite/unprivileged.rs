@@ -66,9 +66,14 @@ impl Ordinary {
     }
 
     fn confined(&self, script: &str) -> String {
+        self.confined_with(&[], script)
+    }
+
+    fn confined_with(&self, options: &[&str], script: &str) -> String {
         let program = self.program.to_str().unwrap();
         let scope = self.scope.to_str().unwrap();
-        let output = self.run(program, &[scope, "sh", "-c", script]);
+        let command = [scope, "sh", "-c", script];
+        let output = self.run(program, &[options, &command].concat());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let report = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(report.matches("enforced: true").count(), 5, "{report}");
@@ -125,4 +130,21 @@ fn no_capability_is_gained() {
         .confined("grep -E 'CapEff|CapBnd' /proc/self/status; unshare -U true || echo refused");
     assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
     assert!(status.ends_with("refused\n"), "{status}");
+}
+
+/// Proves: S72.
+#[test]
+fn two_hosts_without_a_network_share_a_loopback() {
+    let ordinary = Ordinary::new();
+    let server = ordinary.scope.join("server");
+    let script = "#!/usr/bin/python3\nimport os, socket\n\
+        s = socket.create_server(('127.0.0.1', 0))\n\
+        open('unfinished', 'w').write(str(s.getsockname()[1]))\nos.rename('unfinished', 'port')\n\
+        while True:\n    s.accept()[0].sendall(b'hello')\n";
+    fs::write(&server, script).unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    let client = "while test ! -e port; do :; done; /usr/bin/python3 -c \
+        \"import socket; print(socket.create_connection(('127.0.0.1', int(open('port').read()))).recv(9).decode())\"";
+    let options = ["--no-network", "--another-host", "--beside", "./server"];
+    assert_eq!(ordinary.confined_with(&options, client), "hello\n");
 }

@@ -1,11 +1,10 @@
-//! Which sockets commands may make: local ones, and with a network those of the internet.
+//! Which sockets commands may make: local ones, and with a network, be it a private one, those of the internet.
 //!
 //! Everything else, down to the protocol, would only load code into the kernel that ordinary programs never use.
 
 use seccompiler::{BackendError, SeccompCmpOp, SeccompRule};
 
 use super::{Cover, Rules, condition};
-use crate::policy::Network;
 
 /// What a call of `socket` says, in the order of its arguments.
 const FAMILY: u8 = 0;
@@ -66,7 +65,7 @@ fn refused(cover: Cover) -> Result<Vec<SeccompRule>, BackendError> {
         families.push(libc::AF_UNIX);
     }
     let mut rules = Vec::new();
-    if cover.network == Network::On {
+    if cover.internet {
         for (family, _) in INTERNET {
             families.push(family);
             rules.extend(unusual_kinds(family)?);

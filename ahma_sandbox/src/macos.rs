@@ -21,7 +21,6 @@ use tokio::sync::oneshot;
 use crate::command::{CommandRequest, Exit, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::input::Input;
-use crate::policy::{Layer, SandboxPolicy};
 use crate::policy::{Layer, Network, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::report::{LayerReport, NetworkReach, SandboxReport};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 
 use super::config::ScopeConfig;
+use super::git_worktree::{self, WorktreeGrant};
 use super::open_error::OpenError;
 use super::protection::protected_paths;
 use super::{git_identity, toolchains, user_path};
@@ -38,7 +39,13 @@ impl Confinement {
     ) -> Result<Self, OpenError> {
         let private = PrivateDir::create(base)?;
         let mut policy = policy(config, private.path());
-        let protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
+        let mut protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
+        if let Some(worktree) = worktree_grant(config, base) {
+            policy.read.push(worktree.read);
+            policy.write.extend(worktree.write);
+            policy.lock_places.push(worktree.lock_place);
+            protect.extend(worktree.protect);
+        }
         let (protect, unprotectable) = protect.into_iter().partition(|it| it.to_str().is_some());
         policy.protect = protect;
         let mut writable = policy.write.clone();
@@ -65,6 +72,17 @@ impl Confinement {
             unprotectable,
         })
     }
+}
+
+/// What commands need of the repository whose linked worktree the scope is, unless the operator has granted it already.
+fn worktree_grant(config: &ScopeConfig, private: &Path) -> Option<WorktreeGrant> {
+    if config.unconfined {
+        return None;
+    }
+    let mut writable = config.other_scopes();
+    writable.extend(config.write.iter().cloned());
+    writable.push(config.directory.clone());
+    git_worktree::find(&config.directory, &writable, private)
 }
 
 /// Where private directories can be: out of reach of commands in any of these granted paths. Blocks.

@@ -14,6 +14,7 @@ mod config;
 mod confinement;
 mod explainer;
 mod git_identity;
+mod git_worktree;
 mod manager;
 mod open_error;
 mod prepare;

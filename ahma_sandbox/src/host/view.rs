@@ -9,6 +9,7 @@
 
 mod caches;
 mod etc;
+mod lock_places;
 mod mounts;
 mod sources;
 

@@ -20,6 +20,7 @@ mod files;
 mod generations;
 mod lifecycle;
 mod limits;
+mod lock_places;
 mod loopback;
 mod network;
 mod planted_etc;

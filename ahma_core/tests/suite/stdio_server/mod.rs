@@ -9,6 +9,7 @@ mod developer;
 mod errors;
 mod explained;
 mod further_programs;
+mod git_worktrees;
 mod inline;
 mod interactive;
 mod life;

@@ -1,0 +1,311 @@
+//! A scope that is a linked worktree of a Git repository: the parts of the repository that its commands need.
+//!
+//! The `.git` of such a scope is a file that names a directory of the repository, and commands may have written it. So it is
+//! believed only when that directory, which they cannot write, names the scope in return. Granted are objects, references
+//! and their logs, and the worktree's own directory; settings, hooks and whatever else is in the repository can only be
+//! read. Git locks references with files in the repository itself, so files can be made there. Decided when the scope is
+//! opened, never later. May block.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use ahma_sandbox::{LockPlace, open_directory, read_beneath};
+
+use super::trusted_path::resolve_outside;
+
+/// More than any path has.
+const MAX_BYTES: u64 = 8 * 1024;
+
+/// What commands write of a repository, beside the worktree's own directory; of the last ones only those that are there.
+const ALWAYS: [&str; 2] = ["objects", "refs"];
+const WHERE_PRESENT: [&str; 3] = ["logs", "reftable", "lfs"];
+/// What a repository has besides.
+const SIGNS: [&str; 3] = ["HEAD", "config", "hooks"];
+/// A file that Git writes anew.
+const REPLACED: &str = "packed-refs";
+/// In the worktree's own directory: what says where the repository is, and settings.
+const FIXED: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
+/// What a command could add to the repository: it is read-only as soon as it is there.
+const FIXED_IN_REPOSITORY: [&str; 2] = ["commondir", "config.worktree"];
+
+/// What the commands of a worktree need of its repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WorktreeGrant {
+    /// The repository.
+    pub(super) read: PathBuf,
+    pub(super) write: Vec<PathBuf>,
+    /// Where they lock references.
+    pub(super) lock_place: LockPlace,
+    /// What they may not write of that.
+    pub(super) protect: Vec<PathBuf>,
+}
+
+/// The grant for a scope; none when it is no linked worktree of this user, or one that cannot be believed. `writable` is
+/// what commands of any scope can write, `private` must stay out of their reach.
+pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option<WorktreeGrant> {
+    let own = named_by(&read_at(scope, ".git")?, scope)?;
+    let own = resolve_outside(&own, writable)?;
+    // The worktree's directory is `REPOSITORY/worktrees/NAME`, and says both where it belongs and to whom.
+    let worktrees = own.parent().filter(|it| it.ends_with("worktrees"))?;
+    let repository = worktrees.parent()?;
+    let said = own.join(line(&read_at(&own, "commondir")?)?);
+    let in_return = own.join(line(&read_at(&own, "gitdir")?)?);
+    let belongs_here = resolve_outside(&said, writable)? == repository
+        && in_return.file_name()? == ".git"
+        && in_return.parent()?.canonicalize().ok()? == scope;
+    let holds_more = [scope, private]
+        .iter()
+        .any(|other| other.starts_with(repository));
+    if !belongs_here || holds_more {
+        return None;
+    }
+    let of_repository = |name: &&str| repository.join(name);
+    let mut write: Vec<PathBuf> = ALWAYS.iter().map(of_repository).collect();
+    let needed = SIGNS.iter().map(of_repository);
+    let needed = needed.chain(write.iter().cloned());
+    let mut needed = needed.chain([own.clone(), repository.to_owned(), scope.join(".git")]);
+    if !needed.all(|path| is_own(&path)) {
+        return None;
+    }
+    let present = WHERE_PRESENT.iter().map(of_repository);
+    write.extend(present.filter(|path| path.is_dir() && is_own(path)));
+    write.push(own.clone());
+    Some(WorktreeGrant {
+        read: repository.to_owned(),
+        write,
+        lock_place: LockPlace {
+            directory: repository.to_owned(),
+            replaced: vec![REPLACED.to_owned()],
+        },
+        protect: FIXED
+            .iter()
+            .map(|name| own.join(name))
+            .chain(FIXED_IN_REPOSITORY.iter().map(of_repository))
+            .collect(),
+    })
+}
+
+/// What is in a small file of a directory, which is no link.
+fn read_at(directory: &Path, name: &str) -> Option<String> {
+    let root = open_directory(directory).ok()?;
+    let bytes = read_beneath(&root, Path::new(name), MAX_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The path that the `.git` file of a scope names.
+fn named_by(content: &str, scope: &Path) -> Option<PathBuf> {
+    let named = line(content.strip_prefix("gitdir:")?.trim_start_matches(' '))?;
+    // A scope is a real path, so what is above it is known; commands have no say in that.
+    let (mut above, mut rest) = (scope, Path::new(named));
+    while let Ok(further) = rest.strip_prefix("..") {
+        (above, rest) = (above.parent()?, further);
+    }
+    Some(above.join(rest))
+}
+
+/// A file that is one line.
+fn line(content: &str) -> Option<&str> {
+    let line = content.trim_end_matches(['\n', '\r']);
+    (!line.is_empty() && !line.contains(['\n', '\0'])).then_some(line)
+}
+
+/// Whether it belongs to the user whose server this is, and is no link.
+fn is_own(path: &Path) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(path).is_ok_and(|about| about.uid() == me && !about.is_symlink())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A repository with a worktree beside it, as Git makes them.
+    struct Repository {
+        _base: tempfile::TempDir,
+        root: PathBuf,
+    }
+
+    impl Repository {
+        fn new() -> Self {
+            let base = tempfile::tempdir().unwrap();
+            let root = base.path().canonicalize().unwrap();
+            let git = |directory: &str, arguments: &[&str]| {
+                let done = std::process::Command::new("git")
+                    .args(["-c", "user.name=me", "-c", "user.email=me@here"])
+                    .args(arguments)
+                    .current_dir(root.join(directory))
+                    .output();
+                let done = done.unwrap();
+                assert!(done.status.success(), "{done:?}");
+            };
+            git("", &["init", "-q", "main"]);
+            git("main", &["commit", "-q", "--allow-empty", "-m", "one"]);
+            git("main", &["worktree", "add", "-q", "../scope"]);
+            Repository { _base: base, root }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.join(name)
+        }
+
+        fn write(&self, name: &str, content: impl AsRef<str>) {
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content.as_ref()).unwrap();
+        }
+
+        fn granted(&self) -> Option<WorktreeGrant> {
+            self.granted_with(&[])
+        }
+
+        fn granted_with(&self, writable: &[&str]) -> Option<WorktreeGrant> {
+            let mut all = vec![self.path("scope")];
+            all.extend(writable.iter().map(|name| self.path(name)));
+            find(&self.path("scope"), &all, &self.path("private"))
+        }
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn a_linked_worktree_gets_what_commits_need_and_no_more() {
+        let repository = Repository::new();
+        let of = |names: &[&str]| {
+            let paths = names.iter().map(|it| repository.path("main/.git").join(it));
+            paths.collect::<Vec<_>>()
+        };
+        let own = "worktrees/scope";
+        let expected = WorktreeGrant {
+            read: repository.path("main/.git"),
+            write: of(&["objects", "refs", "logs", own]),
+            lock_place: LockPlace {
+                directory: repository.path("main/.git"),
+                replaced: vec!["packed-refs".to_owned()],
+            },
+            protect: of(&[
+                "worktrees/scope/commondir",
+                "worktrees/scope/gitdir",
+                "worktrees/scope/config.worktree",
+                "commondir",
+                "config.worktree",
+            ]),
+        };
+        assert_eq!(repository.granted(), Some(expected.clone()));
+        // As newer versions of Git write it.
+        repository.write("scope/.git", "gitdir: ../main/.git/worktrees/scope\n");
+        repository.write(
+            "main/.git/worktrees/scope/gitdir",
+            "../../../../scope/.git\n",
+        );
+        assert_eq!(repository.granted(), Some(expected));
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn a_file_that_a_command_could_have_written_grants_nothing() {
+        let victim = Repository::new();
+        let git = victim.path("main/.git");
+        for content in [
+            format!("gitdir: {}\n", git.display()),
+            format!("gitdir: {}/worktrees\n", git.display()),
+            format!("gitdir: {}/worktrees/other\n", git.display()),
+            "gitdir: .\n".to_owned(),
+            "gitdir: .git\n".to_owned(),
+            "gitdir:\n".to_owned(),
+            format!("gitdir: {}/worktrees/scope\nmore\n", git.display()),
+            String::new(),
+        ] {
+            victim.write("scope/.git", &content);
+            assert_eq!(victim.granted(), None, "{content}");
+        }
+        fs::remove_file(victim.path("scope/.git")).unwrap();
+        assert_eq!(victim.granted(), None);
+        symlink(
+            git.join("worktrees/scope/gitdir"),
+            victim.path("scope/.git"),
+        )
+        .unwrap();
+        assert_eq!(victim.granted(), None);
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn a_worktree_of_another_directory_grants_nothing() {
+        let victim = Repository::new();
+        for back in ["/elsewhere/.git", "../../../../main/.git", "", "scope/.git"] {
+            victim.write("main/.git/worktrees/scope/gitdir", back);
+            assert_eq!(victim.granted(), None, "{back}");
+        }
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn what_points_back_from_where_commands_can_write_is_not_believed() {
+        let victim = Repository::new();
+        let git = victim.path("main/.git");
+        // All of it made by commands, in the scope or in what else they can write.
+        for place in ["scope/made", "granted/made"] {
+            let own = format!("{place}/worktrees/x");
+            victim.write(
+                "scope/.git",
+                format!("gitdir: {}\n", victim.path(&own).display()),
+            );
+            victim.write(
+                &format!("{own}/gitdir"),
+                victim.path("scope/.git").to_str().unwrap(),
+            );
+            victim.write(&format!("{own}/commondir"), git.to_str().unwrap());
+            assert_eq!(victim.granted_with(&["granted"]), None, "{place}");
+        }
+        // A link there, which leads to a worktree that is the user's.
+        let real = git.join("worktrees/scope");
+        symlink(&real, victim.path("granted/link")).unwrap();
+        victim.write(
+            "scope/.git",
+            format!("gitdir: {}\n", victim.path("granted/link").display()),
+        );
+        assert_eq!(victim.granted_with(&["granted"]), None);
+        // The whole repository is where commands of another scope can write.
+        victim.write("scope/.git", format!("gitdir: {}\n", real.display()));
+        assert_eq!(victim.granted_with(&["main"]), None);
+        assert!(victim.granted_with(&["granted"]).is_some());
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn another_repository_than_the_one_around_it_is_not_granted() {
+        let victim = Repository::new();
+        let other = victim.path("other/.git");
+        victim.write("other/.git/HEAD", "ref: refs/heads/main\n");
+        let said = other.to_str().unwrap();
+        victim.write("main/.git/worktrees/scope/commondir", said);
+        assert_eq!(victim.granted(), None);
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn a_repository_around_the_scope_or_around_private_directories_is_not_granted() {
+        let repository = Repository::new();
+        let granted = |private: &Path| {
+            let scope = repository.path("scope");
+            find(&scope, std::slice::from_ref(&scope), private)
+        };
+        assert!(granted(Path::new("/private")).is_some());
+        assert_eq!(granted(&repository.path("main/.git/private")), None);
+    }
+
+    /// Proves: S73.
+    #[test]
+    fn an_ordinary_repository_needs_no_grant() {
+        let repository = Repository::new();
+        let scope = repository.path("main");
+        assert_eq!(
+            find(&scope, std::slice::from_ref(&scope), Path::new("/p")),
+            None
+        );
+        assert_eq!(find(Path::new("/usr"), &[], Path::new("/p")), None);
+    }
+}

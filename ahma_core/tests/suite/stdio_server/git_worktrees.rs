@@ -1,0 +1,235 @@
+//! A scope that is a linked worktree: Git works in it, and the rest of the repository is as safe as before.
+
+use std::process::Command;
+
+use ahma_tests::served::over_stdio::Served;
+use ahma_tests::{Workspace, until};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A repository of the user's, with a remote, and worktrees of it. Not below `/tmp`, where commands may make anything.
+struct Repository {
+    place: TempDir,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let place = tempfile::tempdir_in("/var/tmp").unwrap();
+        let repository = Repository { place };
+        repository.outside("git init -q -b main main && git init -q --bare origin.git");
+        repository.outside(
+            "cd main && git config user.name me && git config user.email me@here && \
+             echo one > file && git add file && git commit -qm one && \
+             git remote add origin \"$PWD/../origin.git\" && git push -q origin main && \
+             git worktree add -q ../other -b other",
+        );
+        repository
+    }
+
+    /// What a script says that the user runs, which must work.
+    fn outside(&self, script: &str) -> String {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", script]).current_dir(self.place.path());
+        let done = shell.output().unwrap();
+        assert!(done.status.success(), "{script}: {done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    fn path(&self, name: &str) -> String {
+        let path = self.place.path().canonicalize().unwrap().join(name);
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A server whose scope is a new worktree.
+    fn served(&self) -> Served {
+        let project = Workspace::new();
+        let path = project.path().display().to_string();
+        self.outside(&format!("cd main && git worktree add -q {path} -b wt"));
+        let granted = ["--sandbox-read", &self.path("origin.git")];
+        Served::start_in(project, &granted, &[])
+    }
+}
+
+/// Everyday work, in the order in which it builds on each other.
+const WORK: [&str; 16] = [
+    "git status && git log --oneline",
+    "echo two > two && git add two && git commit -qm two",
+    "git branch side && git checkout -q side && echo s > s && git add s && git commit -qm side && git checkout -q wt",
+    "git merge -q --no-edit side",
+    "git checkout -q -b late HEAD~1 && echo l > l && git add l && git commit -qm late && git rebase -q wt",
+    "git checkout -q wt && git cherry-pick late && git reset -q --hard HEAD~1",
+    "echo changed >> two && git stash -q && git stash pop -q && git checkout -q two",
+    "git fetch -q origin && git rev-parse origin/main",
+    "git tag v1 && git notes add -m note",
+    "git commit -q --amend -m amended && git revert --no-edit HEAD",
+    "git repack -q && git fsck && git commit-graph write",
+    "git branch gone && git branch -d gone && git tag -d v1",
+    "git pack-refs --all && git branch packed && git pack-refs --all && git branch -D packed side",
+    "git bisect start HEAD HEAD~2 && git bisect reset",
+    "echo w > two && git commit -qam w && git checkout -q -b conflict HEAD~1 && echo c > two && git commit -qam c && \
+     ! git rebase -q wt && git rebase --abort && git checkout -q wt && git reset -q --hard HEAD~1",
+    "git log -g --oneline && git worktree list",
+];
+
+/// Proves: S73.
+#[test]
+fn git_works_in_a_linked_worktree() {
+    let repository = Repository::new();
+    let mut served = repository.served();
+    for script in WORK {
+        let done = served.sync(script);
+        assert!(!done.is_error, "{script}: {}", done.text);
+    }
+    // The user sees it, and has lost nothing.
+    let log = repository.outside("cd main && git log --format=%s wt");
+    assert_eq!(log, "Revert \"amended\"\namended\ntwo\none\n");
+    repository.outside("cd main && git fsck && git status && git -C ../other status");
+    repository.outside("cd main && git branch -D late && git gc -q && git worktree prune");
+    let listed = repository.outside("cd main && git worktree list");
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+}
+
+/// Proves: S73.
+#[test]
+fn what_is_granted_of_the_repository_is_told() {
+    let repository = Repository::new();
+    let mut served = repository.served();
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    let git = repository.path("main/.git");
+    let own = info["sandbox"]["grants"]["write"].as_array().unwrap();
+    let own = own.last().unwrap().as_str().unwrap();
+    assert!(own.starts_with(&format!("{git}/worktrees/")), "{own}");
+    let written: Vec<String> = ["objects", "refs", "logs"]
+        .iter()
+        .map(|name| format!("{git}/{name}"))
+        .chain([own.to_owned()])
+        .collect();
+    assert_eq!(info["sandbox"]["grants"]["write"], json!(written));
+    let read = info["sandbox"]["grants"]["read"].as_array().unwrap();
+    assert!(read.contains(&json!(git)), "{read:?}");
+    let protected = info["sandbox"]["protected"].as_array().unwrap();
+    for name in ["commondir", "gitdir"] {
+        assert!(
+            protected.contains(&json!(format!("{own}/{name}"))),
+            "{protected:?}"
+        );
+    }
+}
+
+/// Proves: S73.
+#[test]
+fn the_rest_of_the_repository_cannot_be_changed() {
+    let repository = Repository::new();
+    let mut served = repository.served();
+    let git = repository.path("main/.git");
+    let own = served.sync("git rev-parse --absolute-git-dir").text;
+    let own = own.lines().next().unwrap().to_owned();
+    let acts = [
+        format!("echo x > {git}/hooks/post-checkout"),
+        format!("mkdir {git}/hooks/deep"),
+        format!("mv {git}/hooks {git}/moved"),
+        format!("git config --file {git}/config core.fsmonitor x"),
+        format!("mkdir {git}/modules"),
+        format!("echo x >> {git}/info/attributes"),
+        format!("echo ref: refs/heads/wt > {git}/HEAD"),
+        format!("rm {git}/index"),
+        format!("echo /elsewhere > {git}/worktrees/other/commondir"),
+        format!("rm {git}/worktrees/other/HEAD"),
+        format!("mkdir {git}/worktrees/new"),
+        format!("ln -s /elsewhere {git}/link"),
+        format!("mkfifo {git}/pipe"),
+        format!("echo x > new && mv new {git}/config"),
+        format!("mv {git}/objects {git}/gone"),
+        format!("echo /elsewhere > {own}/commondir"),
+        format!("rm {own}/commondir"),
+        format!("mv {own}/gitdir {own}/moved"),
+    ];
+    for act in &acts {
+        let done = served.sync(act);
+        assert!(done.is_error, "{act} worked: {}", done.text);
+    }
+    let seen = served.sync(&format!("cat {}", repository.path("main/file")));
+    assert!(seen.is_error, "{}", seen.text);
+    repository.outside("cd main && git status && git -C ../other status && git log wt");
+    // The user can do all that.
+    repository.outside("cat main/file");
+    for act in &acts {
+        repository.outside(act);
+    }
+}
+
+/// Proves: S54, S73.
+#[test]
+fn what_a_command_adds_to_the_repository_is_told_and_cannot_be_changed_any_more() {
+    let repository = Repository::new();
+    let mut served = repository.served();
+    let planted = format!("{}/commondir", repository.path("main/.git"));
+    let done =
+        served.sync("git commit -q --allow-empty -m work && git branch x && git branch -D x");
+    assert!(!done.is_error, "{}", done.text);
+    assert_eq!(warnings(&mut served), json!([]), "work is nothing to tell");
+    let done = served.sync(&format!("echo ../elsewhere > {planted}"));
+    assert!(!done.is_error, "{}", done.text);
+    until(|| warnings(&mut served).to_string().contains(&planted));
+    let again = served.sync(&format!("echo x > {planted}"));
+    assert!(again.is_error, "{}", again.text);
+}
+
+fn warnings(served: &mut Served) -> Value {
+    let info = served.client.call("get_server_info", &json!({})).structured;
+    info["sandbox"]["warnings"].clone()
+}
+
+/// Proves: S73.
+#[test]
+fn a_git_file_that_was_planted_opens_no_repository() {
+    let victim = Repository::new();
+    let git = victim.path("main/.git");
+    let other = victim.path("main/.git/worktrees/other");
+    for (name, plant) in [
+        ("the repository", format!("echo 'gitdir: {git}' > .git")),
+        ("a worktree of it", format!("echo 'gitdir: {other}' > .git")),
+        (
+            "one that points back, made by a command",
+            format!(
+                "mkdir -p fake/worktrees/x && echo $PWD/.git > fake/worktrees/x/gitdir && \
+                 echo {git} > fake/worktrees/x/commondir && cp {other}/HEAD fake/worktrees/x && \
+                 echo \"gitdir: $PWD/fake/worktrees/x\" > .git"
+            ),
+        ),
+    ] {
+        let project = Workspace::new();
+        assert_eq!(project.run("sh", &["-c", &plant]).code, 0);
+        let mut served = Served::of(project, &[]);
+        let info = served.client.call("get_server_info", &json!({})).structured;
+        assert_eq!(info["sandbox"]["grants"]["write"], json!([]), "{name}");
+        let read = served.sync(&format!("cat {git}/config"));
+        assert!(read.is_error, "{name}: {}", read.text);
+        let write = served.sync(&format!("touch {git}/objects/x {other}/x"));
+        assert!(write.is_error, "{name}: {}", write.text);
+    }
+    victim.outside(&format!(
+        "cat {git}/config && touch {git}/objects/x {other}/x"
+    ));
+}
+
+/// Proves: S73.
+#[test]
+fn worktrees_and_submodules_inside_a_scope_work() {
+    let project = Workspace::new();
+    let mut served = Served::of(project, &[]);
+    for script in [
+        "git init -q -b main && git config user.name me && git config user.email me@here && \
+         git commit -q --allow-empty -m one",
+        "git worktree add -q sub -b sub && cd sub && echo x > f && git add f && git commit -qm sub",
+        "git worktree remove sub && git branch -D sub && git gc -q",
+        "git init -q -b main lib && cd lib && git config user.name me && git config user.email me@here && \
+         git commit -q --allow-empty -m lib",
+        "git -c protocol.file.allow=always submodule add -q ./lib vendored && git commit -qm module",
+        "cd vendored && git config user.name me && git config user.email me@here && echo x > f && git add f && \
+         git commit -qm inside && git status",
+    ] {
+        let done = served.sync(script);
+        assert!(!done.is_error, "{script}: {}", done.text);
+    }
+}

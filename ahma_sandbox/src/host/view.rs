@@ -4,8 +4,9 @@
 //! scope and private directories writable, a few devices. Ends with the view as root.
 //!
 //! Commands may have written to some of the directories involved, now or under an earlier host. So
-//! nothing is done by path: what goes into the view is opened before anything is mounted, places for
-//! it are found step by step below the view's own root, and no link is ever followed on the way.
+//! nothing of that is done by path: what goes into the view is opened before anything is mounted, places
+//! for it are found step by step below the view's own root, and no link is ever followed on the way. Only
+//! what is the system's, which nobody but the administrator can exchange, is named.
 
 mod caches;
 mod etc;
@@ -217,7 +218,7 @@ impl View {
         for (path, source) in paths {
             match source {
                 SystemPath::Link(target) => self.link(&path, &target)?,
-                SystemPath::Tree(tree) => places.attach(tree, &path)?,
+                SystemPath::Real(kind) => places.bind(&path, kind)?,
             }
         }
         Ok(())

@@ -5,11 +5,11 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{CWD, readlinkat, symlinkat};
+use rustix::fs::{CWD, FileType, lstat, readlinkat, symlinkat};
 
-use super::mounts::{Places, Tree};
+use super::mounts::{Kind, Places};
 use super::{View, named};
-use crate::public_etc::PublicPath;
+use crate::public_etc::{PublicPath, is_public};
 
 impl View {
     /// Adds it. The mounts are not read-only yet.
@@ -36,8 +36,15 @@ fn link(places: &mut Places<'_>, path: &Path) -> io::Result<()> {
 }
 
 fn mount(places: &mut Places<'_>, path: &Path) -> io::Result<()> {
-    match Tree::of_public(path)? {
-        Some(tree) => places.attach(tree, path),
-        None => Ok(()),
+    let Ok(about) = lstat(path) else {
+        return Ok(());
+    };
+    if !is_public(about.st_mode) {
+        return Ok(());
     }
+    let kind = match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory => Kind::Directory,
+        _ => Kind::File,
+    };
+    places.bind(path, kind)
 }

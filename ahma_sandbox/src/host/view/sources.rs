@@ -1,15 +1,15 @@
-//! What goes into a view, opened before it is mounted.
+//! What goes into a view: found, and what commands could exchange opened, before anything is mounted.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::mounts::Tree;
+use super::mounts::{Kind, Tree};
 use super::{READ_ONLY, caches, lock_places};
 use crate::policy::SandboxPolicy;
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
-/// What every view holds, opened.
+/// What every view holds.
 pub(super) struct Sources {
     pub(super) system: Vec<(PathBuf, SystemPath)>,
     pub(super) devices: Vec<(PathBuf, Tree)>,
@@ -19,7 +19,8 @@ pub(super) struct Sources {
 pub(super) enum SystemPath {
     /// `/bin` and the like are links into `/usr` on most systems.
     Link(PathBuf),
-    Tree(Tree),
+    /// Whatever it leads to.
+    Real(Kind),
 }
 
 impl Sources {
@@ -38,12 +39,13 @@ impl Sources {
         for path in PROGRAMS.iter().map(Path::new).filter(|path| path.exists()) {
             let source = match path.read_link() {
                 Ok(link) => Some(SystemPath::Link(link)),
-                Err(_) => Tree::of_system(path)?.map(SystemPath::Tree),
+                Err(_) => kind_of(path).map(SystemPath::Real),
             };
             system.extend(source.map(|source| (path.to_owned(), source)));
         }
-        for (path, tree) in existing(&READABLE)? {
-            system.push((path, SystemPath::Tree(tree)));
+        for path in READABLE.iter().map(Path::new) {
+            let source = kind_of(path).map(SystemPath::Real);
+            system.extend(source.map(|source| (path.to_owned(), source)));
         }
         Ok(Sources {
             system,
@@ -51,6 +53,15 @@ impl Sources {
             proc_files: existing(&PROC_FILES)?,
         })
     }
+}
+
+/// What a path of the system leads to; nothing when it is not there.
+fn kind_of(path: &Path) -> Option<Kind> {
+    let about = path.metadata().ok()?;
+    Some(match about.is_dir() {
+        true => Kind::Directory,
+        false => Kind::File,
+    })
 }
 
 /// What a policy adds, opened.

@@ -152,12 +152,14 @@ impl Hosts {
             Source::New => false,
         });
         let was_standby = standby.is_some();
-        let (child, connection) = match standby {
-            Some(standby) => (standby.child, standby.connection),
-            None => start(&self.program)?,
+        let (child, connection, etc) = match standby {
+            Some(standby) => (standby.child, standby.connection, standby.etc),
+            None => {
+                let (child, connection) = start(&self.program)?;
+                // While the process gets going.
+                (child, connection, self.etc.current())
+            }
         };
-        // While the process gets going.
-        let etc = self.etc.current();
         let pid = child.id();
         self.children.push(child);
         let unclaimed = UnclaimedChild {

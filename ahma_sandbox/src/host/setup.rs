@@ -190,7 +190,12 @@ fn assemble(
     counting: Result<(), &str>,
 ) -> Result<Setup, SetupFailure> {
     let in_view = matches!(surroundings, Surroundings::View(_));
-    let network = surroundings.network(policy);
+    let is_filtered = !policy.without.contains(&Layer::Seccomp);
+    let network = match surroundings.network(policy) {
+        // Nothing else would refuse it.
+        NetworkReach::Nothing if !in_view && !is_filtered => NetworkReach::Machine,
+        network => network,
+    };
     let mut layers = Vec::new();
     let mut abi = None;
     let mut attempt = None;
@@ -215,7 +220,7 @@ fn assemble(
         Some(ruleset)
     };
     layers.push(hygiene_report(policy, counting));
-    let cover = (!policy.without.contains(&Layer::Seccomp)).then_some(Cover {
+    let cover = is_filtered.then_some(Cover {
         internet: network != NetworkReach::Nothing,
         namespaces: in_view,
         landlock_truncates: abi.is_some_and(|abi| abi >= 3),

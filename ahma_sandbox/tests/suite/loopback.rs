@@ -176,9 +176,18 @@ async fn without_namespaces_there_is_no_loopback_and_the_report_says_so() {
         "import socket\ntry:\n    socket.socket()\nexcept PermissionError:\n    print('refused')";
     assert_eq!(bench.python(socket).await.output, "refused\n");
     assert_eq!(bench.host.report().network, NetworkReach::Nothing);
-    let others = [Bench::without_network().await, Bench::new().await];
+    let unconfined = Bench::with(|policy| {
+        policy.network = Network::Off;
+        policy.without = vec![Layer::Landlock, Layer::Namespaces, Layer::Seccomp];
+    });
+    let others = [
+        Bench::without_network().await,
+        Bench::new().await,
+        unconfined.await,
+    ];
     let reach = others.map(|bench| bench.host.report().network);
-    assert_eq!(reach, [NetworkReach::Loopback, NetworkReach::Machine]);
+    let [machine, loopback] = [NetworkReach::Machine, NetworkReach::Loopback];
+    assert_eq!(reach, [loopback, machine, machine]);
 }
 
 /// Proves: S72.

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 
 use super::config::ScopeConfig;
-use super::git_worktree::{self, WorktreeGrant};
 use super::open_error::OpenError;
 use super::protection::protected_paths;
-use super::{git_identity, toolchains, user_path};
+use super::{git_identity, git_worktree, toolchains, user_path};
 use crate::executor::Environment;
 use crate::registry::ToolFiles;
 
@@ -40,7 +39,17 @@ impl Confinement {
         let private = PrivateDir::create(base)?;
         let mut policy = policy(config, private.path());
         let mut protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
-        if let Some(worktree) = worktree_grant(config, base) {
+        let writable = written_by_any(config);
+        let taken_out = |path: &PathBuf| {
+            config
+                .unprotect
+                .iter()
+                .any(|it| config.directory.join(it) == *path)
+        };
+        let of_others = git_worktree::kept_for_others(&config.directory, &writable);
+        protect.extend(of_others.into_iter().filter(|path| !taken_out(path)));
+        let worktree = git_worktree::find(&config.directory, &writable, base);
+        if let Some(worktree) = worktree.filter(|_| !config.unconfined) {
             policy.read.push(worktree.read);
             policy.write.extend(worktree.write);
             policy.lock_places.push(worktree.lock_place);
@@ -74,15 +83,12 @@ impl Confinement {
     }
 }
 
-/// What commands need of the repository whose linked worktree the scope is, unless the operator has granted it already.
-fn worktree_grant(config: &ScopeConfig, private: &Path) -> Option<WorktreeGrant> {
-    if config.unconfined {
-        return None;
-    }
+/// What commands of any scope can write.
+fn written_by_any(config: &ScopeConfig) -> Vec<PathBuf> {
     let mut writable = config.other_scopes();
     writable.extend(config.write.iter().cloned());
     writable.push(config.directory.clone());
-    git_worktree::find(&config.directory, &writable, private)
+    writable
 }
 
 /// Where private directories can be: out of reach of commands in any of these granted paths. Blocks.

@@ -1,4 +1,5 @@
-//! A scope that is a linked worktree of a Git repository: the parts of the repository that its commands need.
+//! Linked worktrees of Git: the parts of a repository that the commands of its worktree need, and those of other worktrees that
+//! commands in the repository must leave alone.
 //!
 //! The `.git` of such a scope is a file that names a directory of the repository, and commands may have written it. So it is
 //! believed only when that directory, which they cannot write, names the scope in return. Granted are objects, references
@@ -6,16 +7,24 @@
 //! read. Git locks references with files in the repository itself, so files can be made there. Decided when the scope is
 //! opened, never later. May block.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use ahma_sandbox::{LockPlace, open_directory, read_beneath};
+use ahma_sandbox::{LockPlace, open_beneath, open_directory, read_beneath};
+use rustix::fs::Dir;
 
 use super::trusted_path::resolve_outside;
 
 /// More than any path has.
 const MAX_BYTES: u64 = 8 * 1024;
+
+/// Where a repository keeps its worktrees, in a scope.
+const KEPT: &str = ".git/worktrees";
+/// Worktrees of one repository that are looked at.
+const MAX_WORKTREES: usize = 64;
 
 /// What commands write of a repository, beside the worktree's own directory; of the last ones only those that are there.
 const ALWAYS: [&str; 2] = ["objects", "refs"];
@@ -86,10 +95,37 @@ pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option
     })
 }
 
+/// Worktrees of a scope's own repository that lie elsewhere: what the repository keeps of them. Commands do not see such a
+/// worktree, so their Git takes it for gone, and `git worktree prune` and `git gc` would remove what is kept of it. Whether
+/// it exists is not looked at, which would tell commands about the outside.
+pub(super) fn kept_for_others(scope: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let kept = scope.join(KEPT);
+    let is_elsewhere = |own: &PathBuf| {
+        let named = own.strip_prefix(scope).ok();
+        let named = named.and_then(|inside| read_at(scope, inside.join("gitdir")));
+        let named = named.as_deref().and_then(line).map(|it| own.join(it));
+        named.is_some_and(|it| !writable.iter().any(|place| it.starts_with(place)))
+    };
+    let mut all: Vec<PathBuf> = names_in(scope).iter().map(|it| kept.join(it)).collect();
+    all.sort();
+    all.truncate(MAX_WORKTREES);
+    all.retain(is_elsewhere);
+    all
+}
+
+/// What a scope's repository keeps worktrees by. Commands may have put a link there, which is not followed.
+fn names_in(scope: &Path) -> Vec<OsString> {
+    let open = open_directory(scope).and_then(|root| open_beneath(&root, Path::new(KEPT)));
+    let entries = open.and_then(|open| Ok(Dir::read_from(&open)?));
+    let entries = entries.into_iter().flatten().flatten();
+    let names = entries.map(|entry| OsString::from_vec(entry.file_name().to_bytes().to_vec()));
+    names.filter(|name| name != "." && name != "..").collect()
+}
+
 /// What is in a small file of a directory, which is no link.
-fn read_at(directory: &Path, name: &str) -> Option<String> {
+fn read_at(directory: &Path, name: impl AsRef<Path>) -> Option<String> {
     let root = open_directory(directory).ok()?;
-    let bytes = read_beneath(&root, Path::new(name), MAX_BYTES).ok()?;
+    let bytes = read_beneath(&root, name.as_ref(), MAX_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 
@@ -295,6 +331,22 @@ mod tests {
         };
         assert!(granted(Path::new("/private")).is_some());
         assert_eq!(granted(&repository.path("main/.git/private")), None);
+    }
+
+    /// Proves: S74.
+    #[test]
+    fn what_is_kept_of_worktrees_elsewhere_is_known() {
+        let repository = Repository::new();
+        let main = repository.path("main");
+        let kept = |writable: &[PathBuf]| kept_for_others(&main, writable);
+        let own = main.join(".git/worktrees/scope");
+        assert_eq!(kept(std::slice::from_ref(&main)), vec![own]);
+        assert_eq!(
+            kept(&[main.clone(), repository.path("scope")]),
+            Vec::<PathBuf>::new()
+        );
+        repository.write("main/.git/worktrees/scope/gitdir", "");
+        assert_eq!(kept(std::slice::from_ref(&main)), Vec::<PathBuf>::new());
     }
 
     /// Proves: S73.

@@ -213,6 +213,33 @@ fn a_git_file_that_was_planted_opens_no_repository() {
     ));
 }
 
+/// A worktree outside of the scope, of which commands think that it is gone.
+fn pruned(arguments: &[&str]) -> (String, bool) {
+    let (project, elsewhere) = (Workspace::new(), Workspace::new());
+    let make = format!(
+        "git init -q -b main . && git config user.name me && git config user.email me@here && \
+         git commit -q --allow-empty -m one && git worktree add -q {}/out -b out",
+        elsewhere.path().display()
+    );
+    assert_eq!(project.run("sh", &["-c", &make]).code, 0);
+    let mut served = Served::of(project, arguments);
+    let inside = "git worktree add -q in -b in && git worktree remove in && git commit -q --allow-empty -m two && \
+                  git branch -D in && git worktree prune; ls .git/worktrees";
+    let told = served.sync(inside).text;
+    let out = elsewhere.path().join("out");
+    let status = elsewhere.run("git", &["-C", out.to_str().unwrap(), "status"]);
+    (told, status.code == 0)
+}
+
+/// Proves: S74.
+#[test]
+fn worktrees_outside_of_a_scope_are_not_taken_for_gone() {
+    let (told, works) = pruned(&[]);
+    assert!(works && told.contains("\nout\n"), "{told}");
+    let (told, works) = pruned(&["--unprotect", ".git/worktrees/out"]);
+    assert!(!works, "the control: {told}");
+}
+
 /// Proves: S73.
 #[test]
 fn worktrees_and_submodules_inside_a_scope_work() {

@@ -202,7 +202,8 @@ pub(super) fn bring_interface_up(name: &CStr) -> io::Result<()> {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     for (place, letter) in request.ifr_name.iter_mut().zip(letters) {
-        *place = letter.cast_signed();
+        // Letters are signed on some processors.
+        *place = libc::c_char::from_ne_bytes([*letter]);
     }
     let flags = libc::c_short::try_from(libc::IFF_UP).map_err(io::Error::other)?;
     request.ifr_ifru.ifru_flags = flags;

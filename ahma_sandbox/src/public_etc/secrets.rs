@@ -2,7 +2,7 @@
 //!
 //! A program that finds settings missing says so; a secret that is told cannot be taken back. So in doubt it is one.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Places below `/etc`, each with copies of it such as `NAME-`, `NAME.bak`, `NAME.d`; and why they are not shown.
 const PLACES: [(&str, &str); 13] = [
@@ -107,15 +107,18 @@ const TOLD: [&str; 5] = [
     "token=",
 ];
 
-/// Whether a path, relative to `/etc`, is to be taken for a secret.
+/// As deep as places are.
+const DEEPEST_PLACE: usize = 3;
+
+/// Whether a path, relative to `/etc`, is to be taken for a secret. What is above it is not.
 pub(crate) fn is_secret(relative: &Path) -> bool {
-    let Some(text) = relative.to_str() else {
+    let name = relative.file_name().and_then(|name| name.to_str());
+    let Some((name, text)) = name.zip(relative.to_str()) else {
         return true;
     };
-    let mut names = relative.components().map(Component::as_os_str);
     let mut places = PLACES.iter().flat_map(|(_, places)| places.split(' '));
-    places.any(|place| is_at(text, place))
-        || names.any(|name| name.to_str().is_none_or(is_named_like_one))
+    let may_be_place = relative.components().count() <= DEEPEST_PLACE;
+    is_named_like_one(name) || may_be_place && places.any(|place| is_at(text, place))
 }
 
 /// Whether a path is a place, or a copy or a part of it.
@@ -163,8 +166,10 @@ fn has_password_in_address(line: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// With all that is above it, as they are asked for.
     fn is_secret(path: &str) -> bool {
-        super::is_secret(Path::new(path))
+        let mut above = Path::new(path).ancestors();
+        above.any(|it| it != Path::new("") && super::is_secret(it))
     }
 
     /// Proves: S71.

@@ -273,6 +273,11 @@ impl RunningCommand {
         exit
     }
 
+    /// How many processes were killed after the main one had ended; not counted here.
+    pub fn killed(&self) -> u32 {
+        0
+    }
+
     /// Waits for the end of the main process and ends the rest of its group.
     pub async fn gone(&mut self) {
         let _ = self.exited().await;

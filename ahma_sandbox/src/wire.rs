@@ -65,6 +65,8 @@ pub(crate) enum FromHost {
     Gone {
         /// Which command.
         id: u64,
+        /// How many processes were still there after its main one, and were killed, as far as that is counted.
+        killed: i32,
     },
 }
 
@@ -186,8 +188,8 @@ pub(crate) fn exited(id: u64, status: i32, last: bool) -> [u8; HEADER] {
 }
 
 /// The bytes of [`FromHost::Gone`].
-pub(crate) fn gone(id: u64) -> [u8; HEADER] {
-    bare(GONE, id, 0).to_bytes()
+pub(crate) fn gone(id: u64, killed: i32) -> [u8; HEADER] {
+    bare(GONE, id, killed).to_bytes()
 }
 
 impl ToHost {
@@ -224,7 +226,7 @@ impl FromHost {
             FromHost::SetupFailed(json) => bare(SETUP_FAILED, 0, 0).encode(json),
             FromHost::NotStarted { id, step, errno } => not_started(*id, *step, *errno).to_vec(),
             FromHost::Exited { id, status, last } => exited(*id, *status, *last).to_vec(),
-            FromHost::Gone { id } => gone(*id).to_vec(),
+            FromHost::Gone { id, killed } => gone(*id, *killed).to_vec(),
         }
     }
 
@@ -259,7 +261,7 @@ impl FromHost {
                     last,
                 })
             }
-            GONE => empty(body).map(|()| FromHost::Gone { id }),
+            GONE => empty(body).map(|()| FromHost::Gone { id, killed: number }),
             kind => Err(WireError::Kind(kind)),
         }
     }
@@ -403,7 +405,7 @@ mod tests {
                 status: 0,
                 last: true,
             },
-            FromHost::Gone { id: 3 },
+            FromHost::Gone { id: 3, killed: 7 },
         ] {
             assert_eq!(FromHost::decode(&message.encode()), Ok(message));
         }

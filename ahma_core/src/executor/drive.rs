@@ -93,7 +93,11 @@ impl<'r> Driver<'r> {
         if (stop.is_none(), exit) == (true, Err(NoExit::NeverStarted)) {
             return None;
         }
+        let ended_by_itself = stop.is_none();
         let mut completion = completion_of(exit, stop, self.plan.deadline);
+        if ended_by_itself {
+            completion.left_behind = self.command.killed();
+        }
         if !is_gone {
             completion = Completion::new(OperationState::Lost, UNENDABLE.to_owned());
         }
@@ -195,6 +199,7 @@ fn completion_of(
         signal,
         explanation,
         warnings: Vec::new(),
+        left_behind: 0,
         denial: None,
     }
 }

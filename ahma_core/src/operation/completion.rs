@@ -16,6 +16,8 @@ pub struct Completion {
     pub explanation: Option<String>,
     /// What the user should look at.
     pub warnings: Vec<String>,
+    /// Processes that were left running when the command had ended, and were ended with it.
+    pub left_behind: u32,
     /// Where it was probably the sandbox that was in the way: what, and what its owner can do.
     pub denial: Option<Box<Denial>>,
 }
@@ -29,6 +31,7 @@ impl Completion {
             signal: None,
             explanation: explanation.into(),
             warnings: Vec::new(),
+            left_behind: 0,
             denial: None,
         }
     }

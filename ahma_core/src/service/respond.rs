@@ -174,6 +174,17 @@ pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContex
         message.push_str(&denial.text);
         message.push('\n');
     }
+    let left_behind = completion.as_ref().map_or(0, |it| it.left_behind);
+    if left_behind > 0 {
+        let (processes, were) = match left_behind {
+            1 => ("process", "was"),
+            _ => ("processes", "were"),
+        };
+        message.push_str(&format!(
+            "{left_behind} {processes} that the command left running {were} ended with it. Something that is to go on \
+             has to be started as a service (execution_mode \"service\").\n"
+        ));
+    }
     for warning in completion.map(|it| it.warnings).unwrap_or_default() {
         message.push_str("warning: ");
         message.push_str(&warning);

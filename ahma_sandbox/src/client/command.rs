@@ -77,9 +77,11 @@ pub struct RunningCommand {
     host: Arc<HostLink>,
     output: Option<pipe::Receiver>,
     exited: oneshot::Receiver<Result<Exit, NoExit>>,
-    gone: oneshot::Receiver<()>,
+    gone: oneshot::Receiver<u32>,
     exit: Option<Result<Exit, NoExit>>,
     is_gone: bool,
+    /// How many processes were killed after the main one had ended.
+    killed: u32,
     is_sent: bool,
     /// Of a shell that was warm.
     handoff: Option<ScriptHandoff>,
@@ -126,7 +128,7 @@ impl RunningCommand {
         host: Arc<HostLink>,
         output: OwnedFd,
         exited: oneshot::Receiver<Result<Exit, NoExit>>,
-        gone: oneshot::Receiver<()>,
+        gone: oneshot::Receiver<u32>,
     ) -> io::Result<Self> {
         Ok(RunningCommand {
             id,
@@ -136,6 +138,7 @@ impl RunningCommand {
             gone,
             exit: None,
             is_gone: false,
+            killed: 0,
             is_sent: false,
             handoff: None,
             replace_at: None,
@@ -195,9 +198,15 @@ impl RunningCommand {
     pub async fn gone(&mut self) {
         if !self.is_gone {
             // An error means that the host is gone, and with it everything in it.
-            let _ = (&mut self.gone).await;
+            self.killed = (&mut self.gone).await.unwrap_or_default();
             self.is_gone = true;
         }
+    }
+
+    /// How many processes were still there after the main one had ended, and were killed; known once none is left, where
+    /// commands are started from cells.
+    pub fn killed(&self) -> u32 {
+        self.killed
     }
 
     /// Asks every process of the command to end (SIGTERM).
@@ -208,7 +217,15 @@ impl RunningCommand {
     /// Ends every process of the command (SIGKILL). Does nothing when none is left.
     pub fn kill(&mut self) {
         // Not waiting any more means that the news has come, or that the host is gone.
-        self.is_gone |= self.gone.try_recv() != Err(TryRecvError::Empty);
+        if !self.is_gone {
+            match self.gone.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                gone => {
+                    self.killed = gone.unwrap_or_default();
+                    self.is_gone = true;
+                }
+            }
+        }
         if !self.is_gone {
             self.host.tell(ToHost::Kill(self.id));
         }

@@ -34,7 +34,7 @@ pub(super) type Commands = Option<HashMap<u64, Waiting>>;
 /// Who waits for news of a command.
 pub(super) struct Waiting {
     pub(super) exited: Option<oneshot::Sender<Result<Exit, NoExit>>>,
-    pub(super) gone: oneshot::Sender<()>,
+    pub(super) gone: oneshot::Sender<u32>,
 }
 
 impl HostLink {
@@ -128,6 +128,7 @@ impl HostLink {
         let Some(commands) = commands.as_mut() else {
             return;
         };
+        let mut killed = 0;
         let (id, exit, last) = match *message {
             FromHost::NotStarted { id, step, errno } => {
                 let step = LaunchStep::from_code(step).unwrap_or(LaunchStep::Process);
@@ -135,7 +136,10 @@ impl HostLink {
             }
             FromHost::Exited { id, status, last } => (id, Ok(Exit::from_wait_status(status)), last),
             // Heard of only when no exit was reported: then the supervisor was killed.
-            FromHost::Gone { id } => (id, Ok(Exit::from_wait_status(libc::SIGKILL)), true),
+            FromHost::Gone { id, killed: count } => {
+                killed = u32::try_from(count).unwrap_or_default();
+                (id, Ok(Exit::from_wait_status(libc::SIGKILL)), true)
+            }
             FromHost::Ready(_) | FromHost::SetupFailed(_) => return,
         };
         if last {
@@ -145,7 +149,7 @@ impl HostLink {
             let _ = exited.send(exit);
         }
         if let Some(waiting) = last.then(|| commands.remove(&id)).flatten() {
-            let _ = waiting.gone.send(());
+            let _ = waiting.gone.send(killed);
         }
     }
 }

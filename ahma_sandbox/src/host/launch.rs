@@ -116,7 +116,7 @@ impl Launcher {
                 let id = job.request.id;
                 let step = LaunchStep::Supervisor;
                 self.tell(&not_started(id, &Failure { step, error }));
-                self.tell(&FromHost::Gone { id });
+                self.tell(&FromHost::Gone { id, killed: 0 });
                 None
             }
         }

@@ -197,7 +197,7 @@ impl Starter for Cells {
             (Some(id), Some((step, errno))) => {
                 launcher.tell(&FromHost::NotStarted { id, step, errno });
             }
-            (Some(id), None) => launcher.tell(&FromHost::Gone { id }),
+            (Some(id), None) => launcher.tell(&FromHost::Gone { id, killed: 0 }),
             (None, _) => {}
         }
         cell.shared.reset();

@@ -25,6 +25,7 @@ fn world(arguments: &[&str]) -> World {
         ("PATH", path.as_str()),
     ];
     let project = Workspace::in_directory(&home.path().join("src"));
+    assert_eq!(project.run("git", &["init", "-q"]).code, 0);
     let served = Served::start_in(project, arguments, &variables);
     World { home, served }
 }
@@ -70,12 +71,12 @@ fn failures_of_the_trial_are_explained_with_what_the_owner_can_do() {
             "--sandbox-read",
         ),
         (
-            "git init -q; git fetch HOME/src/remote.git",
+            "git fetch HOME/src/remote.git",
             "read-outside",
             "--sandbox-read",
         ),
         (
-            "mkdir -p .vscode; echo x > .vscode/tasks.json",
+            "echo x > .git/hooks/pre-commit",
             "protected-path",
             "--unprotect",
         ),

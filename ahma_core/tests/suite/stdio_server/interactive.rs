@@ -242,3 +242,21 @@ fn output_is_read_by_lines_too() {
         "{refused:?}"
     );
 }
+
+/// Proves: O38.
+#[test]
+fn a_script_that_leaves_processes_behind_says_how_many_were_ended() {
+    let mut served = Served::new();
+    let mark = unique_mark();
+    let left = served.sync(&format!("sleep {mark} & sleep {mark} & echo started"));
+    assert!(!left.is_error, "{left:?}");
+    assert!(
+        left.text
+            .starts_with("started\n2 processes that the command left running were ended"),
+        "{left:?}"
+    );
+    assert!(left.text.contains("service"), "{left:?}");
+    assert_eq!(marked(&mark), 0);
+    let none = served.sync("sleep 0 & wait; echo done");
+    assert!(!none.text.contains("left running"), "{none:?}");
+}

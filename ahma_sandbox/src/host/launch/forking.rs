@@ -36,7 +36,8 @@ impl Starter for Forking {
         let ended = self.supervisors.iter().find(|(_, it)| **it == pid);
         if let Some(id) = ended.map(|(id, _)| *id) {
             self.supervisors.remove(&id);
-            launcher.tell(&FromHost::Gone { id });
+            // How many there were is not counted here.
+            launcher.tell(&FromHost::Gone { id, killed: 0 });
         }
     }
 

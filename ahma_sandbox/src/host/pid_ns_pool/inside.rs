@@ -102,8 +102,12 @@ fn serve(cell: &'static Shared) -> Result<Infallible, Failure> {
 fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
     let mut reported = false;
     let mut may_be_surplus = true;
+    let mut killed: i32 = 0;
     loop {
-        let (ended, left) = reap(main);
+        let (ended, left, others) = reap(main);
+        if reported {
+            killed = killed.saturating_add(others);
+        }
         let empty = left == Left::Nothing;
         let command = cell.command();
         let id = command.unwrap_or_default();
@@ -123,7 +127,7 @@ fn watch(cell: &Shared, main: usize) -> Result<(), Failure> {
             let message = match (ended, cell.failure()) {
                 (Some(_), Some((step, errno))) => wire::not_started(id, step, errno),
                 (Some(status), None) if !reported => wire::exited(id, status, true),
-                _ => wire::gone(id),
+                _ => wire::gone(id, killed),
             };
             cell.clear();
             tell(cell, message);
@@ -163,23 +167,27 @@ enum Left {
     MoreToCollect,
 }
 
-/// Collects ended children: the main one's status if it was among them, and what is left. Not more
+/// Collects ended children: the main one's status if it was among them, what is left, and how many others were killed. Not more
 /// than some at a time: processes that come and go without end must not keep signals from being heard.
-fn reap(main: usize) -> (Option<i32>, Left) {
+fn reap(main: usize) -> (Option<i32>, Left, i32) {
     let mut ended = None;
+    let mut killed = 0;
     for _ in 0..MAX_AT_ONCE {
         let mut status = 0;
         match raw::wait_without_blocking(&mut status) {
-            Ok(0) => return (ended, Left::Running),
+            Ok(0) => return (ended, Left::Running, killed),
             // A process that asks to be traced is reported when it stops, too.
             Ok(pid) if pid == main && (libc::WIFEXITED(status) || libc::WIFSIGNALED(status)) => {
                 ended = Some(status);
             }
+            Ok(_) if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL => {
+                killed += 1;
+            }
             Ok(_) | Err(libc::EINTR) => {}
-            Err(_) => return (ended, Left::Nothing),
+            Err(_) => return (ended, Left::Nothing, killed),
         }
     }
-    (ended, Left::MoreToCollect)
+    (ended, Left::MoreToCollect, killed)
 }
 
 /// Closes the host's copies of the command's descriptors, in the table they share.

@@ -65,6 +65,7 @@ pub(crate) enum WorkingTree {
 pub(crate) async fn discover(commands: &InternalCommands) -> Project {
     let root = commands.scope();
     let git = timeout(TIMEOUT, git(commands)).await.ok().flatten();
+    commands.rest().await;
     let remote = git.as_ref().and_then(|git| git.remote.as_deref());
     Project {
         name: remote

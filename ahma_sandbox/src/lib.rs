@@ -86,7 +86,7 @@ pub use macos::{
 };
 pub use policy::{Launch, Layer, Limits, LockPlace, Network, SandboxPolicy, Seed};
 pub use prewarm::PrewarmSpec;
-pub use private_dir::PrivateDir;
+pub use private_dir::{PrivateDir, remove_directory};
 pub use probe::probe;
 pub use report::{LayerReport, NetworkReach, SandboxReport};
 pub use scope::{Width, checked_scope};

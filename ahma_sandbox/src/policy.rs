@@ -14,6 +14,8 @@ pub struct SandboxPolicy {
     pub scope: PathBuf,
     /// A private directory of this host, outside every scope, with `home` and `tmp` in it.
     pub private_dir: PathBuf,
+    /// Where commands have their home, when that is not in the private directory: it is theirs like the one there, and outlives it.
+    pub kept_home: Option<PathBuf>,
     /// Further paths commands may read and execute.
     pub read: Vec<PathBuf>,
     /// Further paths commands may read, write and execute.
@@ -49,6 +51,7 @@ impl SandboxPolicy {
         SandboxPolicy {
             scope: scope.into(),
             private_dir: private_dir.into(),
+            kept_home: None,
             read: Vec::new(),
             write: Vec::new(),
             lock_places: Vec::new(),
@@ -66,7 +69,8 @@ impl SandboxPolicy {
 
     /// Where commands have their home directory.
     pub fn home(&self) -> PathBuf {
-        self.private_dir.join("home")
+        let own = || self.private_dir.join("home");
+        self.kept_home.clone().unwrap_or_else(own)
     }
 
     /// What commands may write: granted paths, the scope, and private directories.

@@ -25,10 +25,11 @@ impl PrewarmSpec {
         expect(dead_code, reason = "there are no hosts elsewhere")
     )]
     pub(crate) fn fits(&self, policy: &SandboxPolicy) -> bool {
+        let home = policy.home();
         let sources = policy.seeds.iter().map(|seed| &seed.from);
         let granted = policy.read.iter().chain(&policy.write);
         let mut all = granted
-            .chain([&policy.scope, &policy.private_dir])
+            .chain([&policy.scope, &policy.private_dir, &home])
             .chain(sources);
         // What it hides must not be something that a command is to see, or be below that.
         let hides = all

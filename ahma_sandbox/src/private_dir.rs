@@ -78,7 +78,11 @@ impl PrivateDir {
             let is_ours = fs::symlink_metadata(&path).is_ok_and(|about| {
                 about.is_dir() && about.uid() == me && about.mode() & 0o777 == 0o700
             });
-            if is_ours && has_our_name(&path) && is_abandoned(&path) && remove(&path).is_ok() {
+            if is_ours
+                && has_our_name(&path)
+                && is_abandoned(&path)
+                && remove_directory(&path).is_ok()
+            {
                 removed += 1;
             }
         }
@@ -88,7 +92,7 @@ impl PrivateDir {
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
-        let _ = remove(&self.path);
+        let _ = remove_directory(&self.path);
     }
 }
 
@@ -114,7 +118,7 @@ fn is_abandoned(private: &Path) -> bool {
 }
 
 /// Removes a directory, also when commands left directories in it that cannot be written.
-fn remove(path: &Path) -> io::Result<()> {
+pub fn remove_directory(path: &Path) -> io::Result<()> {
     // Commands may have made directories of any depth, and removing them goes as deep: on a stack of
     // its own, of which only what is used takes memory.
     const STACK: usize = 256 * 1024 * 1024;

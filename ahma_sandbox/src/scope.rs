@@ -45,17 +45,21 @@ pub fn checked_scope(
 /// Makes sure that commands cannot write to the private directories other than as they are meant to:
 /// what they could move or link there would be trusted by the next host.
 pub(crate) fn check_private_dir(policy: &SandboxPolicy) -> Result<(), ScopeError> {
-    let private_dir = policy.private_dir.canonicalize();
-    let private_dir = private_dir.unwrap_or_else(|_| policy.private_dir.clone());
-    let mut granted = policy.write.iter().chain([&policy.scope]);
-    match granted.find(|granted| private_dir.starts_with(granted)) {
-        // An operator who grants everything has said so.
-        Some(granted) if granted.parent().is_some() => Err(ScopeError::HoldsPrivateDir {
-            private_dir,
-            granted: granted.clone(),
-        }),
-        _ => Ok(()),
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    for private_dir in [&policy.private_dir, &policy.home()].map(real) {
+        let mut granted = policy.write.iter().chain([&policy.scope]);
+        match granted.find(|granted| private_dir.starts_with(granted)) {
+            // An operator who grants everything has said so.
+            Some(granted) if granted.parent().is_some() => {
+                return Err(ScopeError::HoldsPrivateDir {
+                    private_dir,
+                    granted: granted.clone(),
+                });
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// Which directory a path named at some moment.

@@ -169,7 +169,7 @@ fn the_directory_that_tools_are_read_from_cannot_be_written() {
 /// Proves: S47.
 #[test]
 fn a_tool_file_that_a_command_plants_is_not_served() {
-    let mut served = Served::new();
+    let mut served = Served::with(&["--tools", "all"], &[]);
     let tool = r#"{"name": "evil", "description": "E.", "command": "true"}"#;
     let planted = served.sync(&format!(
         "for d in .ahma/tools tools; do mkdir -p $d && echo '{tool}' > $d/evil.json; done"

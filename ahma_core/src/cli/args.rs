@@ -70,6 +70,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_write: Vec<PathBuf>,
 
+    /// Whether the private home of commands is there again for the next server of the same scope (`keep`), or made anew
+    /// (`fresh`). Sessions with a scope of their own always get a fresh one.
+    #[arg(long, value_enum, value_name = "keep|fresh", default_value_t = HomeArg::Keep)]
+    pub(super) home: HomeArg,
+
     /// Whether commands may run the programs in directories of your PATH below the home directory (`~/.local/bin`,
     /// `~/go/bin`…), with what they link to. Nothing else of the home can be read.
     #[arg(long, value_enum, value_name = "on|off", default_value_t = OnOff::On)]
@@ -281,6 +286,15 @@ pub(super) enum LayerArg {
     PidNamespace,
     /// Seatbelt (macOS).
     Seatbelt,
+}
+
+/// What becomes of the home of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum HomeArg {
+    /// It is there again next time.
+    Keep,
+    /// It is made anew.
+    Fresh,
 }
 
 /// A switch.

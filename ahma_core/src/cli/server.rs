@@ -125,6 +125,8 @@ fn shared(
     config.guard_state = state.filter(|state| !in_reach(state, &settings.writable()));
     let secret = [&user.state, &user.cache].into_iter().flatten();
     config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
+    let homes = user.cache.clone().map(|it| it.join("homes"));
+    config.homes = homes.filter(|it| !in_reach(it, &settings.writable()));
     let cache = user.cache.clone().map(|it| it.join("availability.json"));
     config.availability_cache = cache.filter(|it| !in_reach(it, &settings.writable()));
     config.say_warning = logging.say_on_stderr(&settings.log);

@@ -10,7 +10,7 @@ use ahma_contract::UserDirectories;
 use ahma_sandbox::{Layer, Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
-use super::args::{Args, LayerArg, Mode, NetworkArg, OnOff};
+use super::args::{Args, HomeArg, LayerArg, Mode, NetworkArg, OnOff};
 use super::flag_checks::{refuse_http_flags, refuse_paths_outside, refuse_wide_grant};
 use super::home_paths::with_home_filled_in;
 use super::http_settings::HttpSettings;
@@ -127,6 +127,7 @@ impl Settings {
         scope.write = write;
         scope.protect.clone_from(&args.protect);
         scope.unprotect.clone_from(&args.unprotect);
+        scope.keep_home = args.home == HomeArg::Keep;
         scope.user_path = args.user_path == OnOff::On;
         scope.network = network(args.network, environment.get(OsStr::new("AHMA_NETWORK")))?;
         scope.unconfined = sandbox_is_off;

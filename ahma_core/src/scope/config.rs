@@ -32,6 +32,8 @@ pub struct ScopeConfig {
     pub protect: Vec<PathBuf>,
     /// Paths that commands may write although they are usually protected.
     pub unprotect: Vec<PathBuf>,
+    /// Whether the home of commands is there again for the next server.
+    pub keep_home: bool,
     /// Whether commands may run programs that the user has installed in the home directory.
     pub user_path: bool,
     /// Whether commands have a network.
@@ -84,6 +86,7 @@ impl ScopeConfig {
             write: Vec::new(),
             protect: Vec::new(),
             unprotect: Vec::new(),
+            keep_home: true,
             user_path: true,
             network: Network::On,
             unconfined: false,

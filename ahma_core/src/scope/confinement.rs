@@ -10,7 +10,7 @@ use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 use super::config::ScopeConfig;
 use super::open_error::OpenError;
 use super::protection::protected_paths;
-use super::{git_identity, git_worktree, toolchains, user_path};
+use super::{git_identity, git_worktree, kept_home, toolchains, user_path};
 use crate::executor::Environment;
 use crate::registry::ToolFiles;
 
@@ -19,6 +19,8 @@ pub(super) struct Confinement {
     pub(super) policy: SandboxPolicy,
     /// Variables every command starts with.
     pub(super) environment: Environment,
+    /// The same for the server's own commands, which believe nothing that others have left in their home.
+    pub(super) internal: Environment,
     /// The shell of scripts.
     pub(super) shell: PathBuf,
     /// Removed with everything in it when this is dropped.
@@ -34,10 +36,16 @@ impl Confinement {
         tools: &ToolFiles,
         base: &Path,
         server: &BTreeMap<OsString, OsString>,
-        secret: &[PathBuf],
+        (homes, secret): (Option<&Path>, &[PathBuf]),
     ) -> Result<Self, OpenError> {
         let private = PrivateDir::create(base)?;
         let mut policy = policy(config, private.path());
+        let homes = homes.filter(|_| config.keep_home);
+        let kept = homes.map(|homes| kept_home::open(homes, &config.directory));
+        policy.kept_home = kept.and_then(|kept| {
+            let warn = |error| tracing::warn!("no home of commands can be kept: {error}");
+            kept.map_err(warn).ok()
+        });
         let mut protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
         let writable = written_by_any(config);
         let taken_out = |path: &PathBuf| {
@@ -73,9 +81,12 @@ impl Confinement {
         for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
             variables.entry(name).or_insert(value);
         }
+        let internal = without_home(&variables, &policy.home());
+        add_own_programs(&mut variables, &policy.home());
         Ok(Confinement {
             policy,
             environment: Arc::new(variables.into_iter().collect()),
+            internal: Arc::new(internal.into_iter().collect()),
             shell: shell(),
             private,
             unprotectable,
@@ -91,6 +102,38 @@ fn written_by_any(config: &ScopeConfig) -> Vec<PathBuf> {
     writable
 }
 
+/// Directories of the home in which package managers put programs.
+const OWN_PROGRAMS: [&str; 4] = [".local/bin", ".cargo/bin", "go/bin", ".npm-global/bin"];
+
+/// Has commands find what they have installed into their home, after everything else.
+fn add_own_programs(variables: &mut BTreeMap<OsString, OsString>, home: &Path) {
+    let prefix = home.join(".npm-global").into_os_string();
+    variables
+        .entry("npm_config_prefix".into())
+        .or_insert(prefix);
+    let path = variables.entry("PATH".into()).or_default();
+    let own = OWN_PROGRAMS.iter().map(|it| home.join(it));
+    let all: Vec<PathBuf> = std::env::split_paths(path).chain(own).collect();
+    if let Ok(joined) = std::env::join_paths(all) {
+        *path = joined;
+    }
+}
+
+/// Variables that lead nowhere instead of into the home.
+fn without_home(
+    variables: &BTreeMap<OsString, OsString>,
+    home: &Path,
+) -> BTreeMap<OsString, OsString> {
+    let nowhere = |(name, value): (&OsString, &OsString)| {
+        let value = match Path::new(value).starts_with(home) {
+            true => "/nonexistent".into(),
+            false => value.clone(),
+        };
+        (name.clone(), value)
+    };
+    variables.iter().map(nowhere).collect()
+}
+
 /// Where private directories can be: out of reach of commands in any of these granted paths. Blocks.
 pub(super) fn private_base(
     environment: &BTreeMap<OsString, OsString>,
@@ -98,15 +141,32 @@ pub(super) fn private_base(
 ) -> Option<PathBuf> {
     let named = ["TMPDIR", "XDG_RUNTIME_DIR"].map(|name| environment.get(OsStr::new(name)));
     let [temporary, runtime] = named.map(|value| value.map(PathBuf::from));
-    let usual = || ["/tmp", "/var/tmp"].map(PathBuf::from).into_iter();
-    let first = temporary.or_else(|| usual().next());
-    let candidates = first.into_iter().chain(runtime).chain(usual());
+    let mut usual = ["/tmp", "/var/tmp"].map(PathBuf::from);
+    // Caches and outputs may be large, and memory is dear.
+    usual.sort_by_key(|path| is_in_memory(path));
+    let candidates = temporary.into_iter().chain(usual).chain(runtime);
     // An operator who grants everything has said so.
     let everything = granted.iter().any(|path| path.parent().is_none());
     let in_reach = |base: &PathBuf| granted.iter().any(|path| base.starts_with(path));
     candidates
         .filter_map(|base| base.canonicalize().ok())
         .find(|base| everything || !in_reach(base))
+}
+
+fn is_in_memory(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    const TMPFS_AND_RAMFS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    #[cfg(target_os = "linux")]
+    return rustix::fs::statfs(path).is_ok_and(|about| {
+        TMPFS_AND_RAMFS
+            .iter()
+            .any(|it| u64::try_from(about.f_type) == Ok(*it))
+    });
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 fn policy(config: &ScopeConfig, private: &Path) -> SandboxPolicy {

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use super::kept_home;
 use crate::tamper::git_config;
 
 /// What is taken over, by section and key.
@@ -40,7 +41,7 @@ pub(super) fn write(server: &BTreeMap<OsString, OsString>, private_home: &Path) 
     if text.is_empty() {
         return Ok(());
     }
-    fs::write(private_home.join(".gitconfig"), text)
+    kept_home::write(private_home, ".gitconfig", text.as_bytes())
 }
 
 /// Where Git looks for the user's settings; later ones count.

@@ -170,6 +170,7 @@ impl ScopeManager {
         let mut config = own.in_directory(&directory);
         config.max_operations = (self.shared.max_operations() / SHARE_OF_A_SESSION).max(1);
         config.lazy_warm_shells = true;
+        config.keep_home = false;
         let tools = Tools::Shared(Arc::clone(&self.own.context().registry));
         let endpoint = EndpointInfo::of_session(&self.shared.endpoint);
         let opening = async {

@@ -15,6 +15,7 @@ mod confinement;
 mod explainer;
 mod git_identity;
 mod git_worktree;
+mod kept_home;
 mod manager;
 mod open_error;
 mod prepare;

@@ -43,8 +43,8 @@ pub(super) async fn prepare(
         let config = of_confinement;
         let tools = config.tool_files.files_of(&config.directory);
         let (base, server) = (&shared.private_base, &shared.environment);
-        let secret = &shared.secret;
-        let confinement = Confinement::prepare(&config, &tools, base, server, secret)?;
+        let kept = (shared.homes.as_deref(), shared.secret.as_slice());
+        let confinement = Confinement::prepare(&config, &tools, base, server, kept)?;
         let policy = &confinement.policy;
         let (audit, say) = (shared.audit.clone(), shared.say_warning.clone());
         let owner = Arc::new(OwnerWarnings::new(&policy.scope, audit, say));
@@ -70,13 +70,13 @@ pub(super) async fn prepare(
         Ok::<_, OpenError>((confinement, owner, guard))
     });
     let (confinement, owner, guard) = confining.await.map_err(stopping)??;
-    let path = path_of(&confinement.environment).to_owned();
+    let path = path_of(&confinement.internal).to_owned();
     let cache = AvailabilityCache::new(cache_file, path);
     let reload = match reading {
         None => None,
         Some(reading) => {
             let (reload, declared) = reading.await.map_err(stopping)??;
-            let environment = Arc::clone(&confinement.environment);
+            let environment = Arc::clone(&confinement.internal);
             let (scope, cache) = (config.directory.clone(), cache.clone());
             let presentation = presentation(config);
             let looking = spawn_blocking(move || {

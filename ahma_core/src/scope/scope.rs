@@ -118,6 +118,7 @@ impl Scope {
         let Confinement {
             policy,
             environment,
+            internal,
             shell,
             private,
             unprotectable: _,
@@ -138,7 +139,7 @@ impl Scope {
         };
         let hosts = HostPool::new(shared.sandbox.clone(), policy).with_warm_shells(warm);
         let hosts = Arc::new(hosts);
-        let internal = InternalCommands::new(Arc::clone(&hosts), Environment::clone(&environment));
+        let internal = InternalCommands::new(Arc::clone(&hosts), internal);
         let style = CallStyle {
             always_sync: config.always_sync,
             no_shell: config.no_shell,

@@ -10,6 +10,7 @@ use ahma_sandbox::{PrivateDir, Sandbox};
 use tokio::sync::Notify;
 
 use super::confinement::private_base;
+use super::kept_home;
 use super::open_error::OpenError;
 use crate::audit::AuditLog;
 use crate::executor::{ByteBudget, OF_ALL, ReportTrouble, Slots};
@@ -46,6 +47,8 @@ pub struct SharedConfig {
     pub guard_state: Option<PathBuf>,
     /// Where results of checks are kept for the next server: out of reach of commands.
     pub availability_cache: Option<PathBuf>,
+    /// Where homes of commands are kept from one server to the next: out of reach of commands. None keeps none.
+    pub homes: Option<PathBuf>,
     /// What no command may reach: where servers of this user keep their tokens and state.
     pub secret: Vec<PathBuf>,
     /// What the operator should know; `get_server_info` tells it.
@@ -68,6 +71,7 @@ impl SharedConfig {
             say_warning: None,
             guard_state: None,
             availability_cache: None,
+            homes: None,
             secret: Vec::new(),
             warnings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
@@ -96,6 +100,7 @@ pub struct SharedResources {
     pub(super) guard: Guard,
     pub(super) guard_state: Option<PathBuf>,
     pub(super) availability_cache: Option<PathBuf>,
+    pub(super) homes: Option<PathBuf>,
     pub(super) secret: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
@@ -125,6 +130,7 @@ impl SharedResources {
             guard: Guard::start()?,
             guard_state: config.guard_state,
             availability_cache: config.availability_cache,
+            homes: config.homes,
             secret: config.secret,
             warnings: config.warnings,
             endpoint: config.endpoint,
@@ -135,8 +141,11 @@ impl SharedResources {
 
     /// Removes what servers left behind that were killed, beside the work.
     pub fn sweep(self: &Arc<Self>) {
-        let base = self.private_base.clone();
-        tokio::task::spawn_blocking(move || PrivateDir::sweep(&base));
+        let (base, homes) = (self.private_base.clone(), self.homes.clone());
+        tokio::task::spawn_blocking(move || {
+            let _ = PrivateDir::sweep(&base);
+            homes.map(|homes| kept_home::sweep(&homes))
+        });
     }
 
     pub(super) fn max_operations(&self) -> usize {

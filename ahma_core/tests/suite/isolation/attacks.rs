@@ -205,8 +205,7 @@ fn server_info_tells_of_the_callers_own_world_only() {
         (&json!(1), &json!(1))
     );
     let hosts = |info: &Value| info["sandbox"]["hosts"].as_array().unwrap().clone();
-    // One for commands, and one in which the server asks about the project.
-    assert_eq!((hosts(&own).len(), hosts(&other).len()), (2, 2));
+    assert_eq!((hosts(&own).len(), hosts(&other).len()), (1, 1));
     let is_foreign = |host: &Value| !hosts(&other).contains(host);
     assert!(hosts(&own).iter().all(is_foreign));
     let all = ahma_tests::processes_below(isolated.process.pid()).len() as u64;

@@ -115,8 +115,12 @@ fn not_the_words_of_a_command_are_judged_but_what_it_does() {
 fn a_scope_around_the_usual_place_for_private_directories_has_them_elsewhere() {
     let project = ahma_tests::Workspace::new();
     let temporary = [("TMPDIR", project.path().to_str().unwrap())];
-    let mut client =
-        ahma_tests::mcp::McpProcess::connect(super::AHMA_MCP, &[], project.path(), &temporary);
+    let mut client = ahma_tests::mcp::McpProcess::connect(
+        super::AHMA_MCP,
+        &["--home", "fresh"],
+        project.path(),
+        &temporary,
+    );
     let arguments = json!({ "command": "echo $HOME; ls -a", "execution_mode": "sync" });
     let result = client.call("sandboxed_shell", &arguments);
     let home = result.text.lines().next().unwrap();

@@ -12,6 +12,7 @@ mod further_programs;
 mod git_worktrees;
 mod inline;
 mod interactive;
+mod kept_home;
 mod life;
 mod lifecycles;
 mod listing;

@@ -1,0 +1,123 @@
+//! Homes of commands that outlive their server: one per scope, in the user's cache directory. May block.
+//!
+//! Commands of earlier servers have written there, so nothing of it is believed, and nothing is written through a link in it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+
+/// A home that nobody has used for so long is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// When it was used last, by the time of this file.
+const USED: &str = "used";
+/// Which scope it belongs to, for people.
+const SCOPE: &str = "scope";
+const HOME: &str = "home";
+/// What a home begins with.
+const PARTS: [&str; 3] = [".cache", ".config", ".run"];
+
+/// The home of a scope, made when it is not there yet.
+pub(super) fn open(homes: &Path, scope: &Path) -> io::Result<PathBuf> {
+    let hash = Sha256::digest(scope.as_os_str().as_encoded_bytes());
+    let name: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let place = homes.join(name);
+    let home = place.join(HOME);
+    // What commands made of it is left: a link or a file in place of a part is their business.
+    for directory in [homes.to_owned(), place.clone(), home.clone()] {
+        make(&directory)?;
+    }
+    for part in PARTS {
+        make(&home.join(part))?;
+    }
+    write(&place, SCOPE, scope.as_os_str().as_encoded_bytes())?;
+    write(&place, USED, b"")?;
+    home.canonicalize()
+}
+
+/// Removes homes that nobody has used for long. Returns how many.
+pub(super) fn sweep(homes: &Path) -> usize {
+    #[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+    let Ok(entries) = fs::read_dir(homes) else {
+        return 0;
+    };
+    let is_unused = |place: &PathBuf| {
+        let used = fs::symlink_metadata(place.join(USED)).and_then(|it| it.modified());
+        let age = used
+            .ok()
+            .and_then(|used| SystemTime::now().duration_since(used).ok());
+        age.is_some_and(|age| age > UNUSED)
+    };
+    let unused = entries.flatten().map(|it| it.path()).filter(is_unused);
+    unused
+        .filter(|place| ahma_sandbox::remove_directory(place).is_ok())
+        .count()
+}
+
+fn make(directory: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new()
+        .mode(0o700)
+        .recursive(true)
+        .create(directory)
+    {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Puts a file in place of whatever has its name.
+pub(super) fn write(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    use std::io::Write as _;
+    let mut file = tempfile::Builder::new()
+        .prefix(".ahma-")
+        .tempfile_in(directory)?;
+    file.write_all(content)?;
+    file.persist(directory.join(name))?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may block")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Proves: S67.
+    #[test]
+    fn a_home_is_there_again_for_the_same_scope_and_goes_when_nobody_uses_it() {
+        let base = tempfile::tempdir().unwrap();
+        let homes = base.path().join("deep/homes");
+        let first = open(&homes, Path::new("/srv/one")).unwrap();
+        fs::write(first.join("kept"), "x").unwrap();
+        let other = open(&homes, Path::new("/srv/two")).unwrap();
+        assert_ne!(first, other);
+        assert_eq!(open(&homes, Path::new("/srv/one")).unwrap(), first);
+        assert!(first.join("kept").exists());
+        assert_eq!(sweep(&homes), 0);
+        let used = fs::File::open(first.parent().unwrap().join(USED)).unwrap();
+        used.set_modified(SystemTime::now() - 2 * UNUSED).unwrap();
+        assert_eq!(sweep(&homes), 1);
+        assert!(!first.exists() && other.exists());
+    }
+
+    /// Proves: S67.
+    #[test]
+    fn a_link_that_a_command_left_leads_nothing_elsewhere() {
+        let base = tempfile::tempdir().unwrap();
+        let outside = base.path().join("outside");
+        fs::write(&outside, "mine").unwrap();
+        let home = open(&base.path().join("homes"), Path::new("/srv/one")).unwrap();
+        symlink(&outside, home.join(".gitconfig")).unwrap();
+        write(&home, ".gitconfig", b"new").unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(home.join(".gitconfig")).unwrap(), "new");
+    }
+}

@@ -41,11 +41,16 @@ async def use(mode, arguments):
         assert text(told).startswith("line 1\nline 2\nline 3\n"), told
         assert any(message and message.startswith("line") for message in heard), heard
 
-        started = await client.call_tool("sandboxed_shell", {"command": "echo later"})
+        # A quick one is answered at once, a slow one is handed over, and nothing is lost.
+        quick = await client.call_tool("sandboxed_shell", {"command": "echo now"})
+        assert text(quick).startswith("now\n"), quick
+        started = await client.call_tool("sandboxed_shell", {"command": "sleep 1.5; echo later"})
         assert text(started).startswith("started op_"), started
-        operation = text(started).split()[1]
-        waited = await client.call_tool("await", {"operation_id": operation})
+        waited = await client.call_tool("await", {})
         assert text(waited).startswith("later\n"), waited
+
+        found = await client.call_tool("find_tools", {"query": "git clone"})
+        assert text(found).startswith("git_clone: "), found
 
         outside = {"command": "cat /etc/shadow", "execution_mode": "sync"}
         denied = await client.call_tool("sandboxed_shell", outside)

@@ -31,6 +31,6 @@ await changed([`${project}-more`, project]);
 const ended = async () => {
   for (;;) await shell("true");
 };
-await assert.rejects(ended(), /403|scope/);
+await assert.rejects(ended(), /session has ended|403|scope/);
 await client.close();
 console.log("ok: TypeScript SDK 1, roots");

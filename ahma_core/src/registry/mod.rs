@@ -20,7 +20,9 @@ pub(crate) use current::Registry;
 pub(crate) use declared::{Circumstances, DeclaredTools, Presentation, ProbeResults, Prober};
 pub use definition::definition;
 pub(crate) use definition::with_background_note;
-pub(crate) use entry::{Runner, ToolEntry};
+pub(crate) use entry::Runner;
+#[cfg(feature = "cli")]
+pub(crate) use entry::ToolEntry;
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;
 pub use surface::Surface;

@@ -22,7 +22,6 @@ const TAKEN: [(&str, &str); 3] = [
 const MAX_FILE_LEN: u64 = 1024 * 1024;
 
 /// Writes the private settings of Git. Nothing is written when the user has told Git nothing.
-#[expect(clippy::disallowed_methods, reason = "called from the blocking pool")]
 pub(super) fn write(server: &BTreeMap<OsString, OsString>, private_home: &Path) -> io::Result<()> {
     let mut found = BTreeMap::new();
     for file in files(server) {

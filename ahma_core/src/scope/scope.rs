@@ -27,7 +27,9 @@ use crate::operation::OperationStore;
 use crate::output::SpoolPlace;
 use crate::owner_warnings::OwnerWarnings;
 use crate::project;
-use crate::registry::{Registry, Reload, ToolSnapshot};
+#[cfg(feature = "cli")]
+use crate::registry::ToolSnapshot;
+use crate::registry::{Registry, Reload};
 use crate::service::tools::definitions;
 use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, ServiceContext};
 use crate::tamper::ScopeGuard;

@@ -103,6 +103,7 @@ impl Found<'_> {
     }
 
     /// Grants what the programs of a directory need beside it.
+    #[expect(clippy::disallowed_methods, reason = "called from the blocking pool")]
     fn follow_entries(&mut self, directory: &Path) {
         let Ok(entries) = fs::read_dir(directory) else {
             return;
@@ -172,6 +173,7 @@ impl Found<'_> {
 }
 
 /// The program that runs a script, where that is named by a path.
+#[expect(clippy::disallowed_methods, reason = "called from the blocking pool")]
 fn interpreter(script: &Path) -> Option<PathBuf> {
     let about = script
         .symlink_metadata()

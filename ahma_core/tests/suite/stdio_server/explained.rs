@@ -128,10 +128,10 @@ fn a_missing_network_is_named_and_recorded() {
         let text: String = audits
             .map(|it| std::fs::read_to_string(it).unwrap())
             .collect();
-        let records = text
+        let mut records = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        record = records.last().unwrap_or_default();
+        record = records.next_back().unwrap_or_default();
         record["event"] == "ended"
     });
     assert_eq!(record["denial"]["kind"], "network-off", "{record}");

@@ -5,6 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
+use crate::public_etc::{PublicEtc, PublicPath};
+
 /// Directories with programs and libraries: read and execute. Missing ones are skipped.
 pub(crate) const PROGRAMS: [&str; 8] = [
     "/usr",
@@ -22,14 +25,22 @@ pub fn is_system_path(path: &Path) -> bool {
     PROGRAMS.iter().any(|directory| path.starts_with(directory))
 }
 
-/// Everything that every command may read of the system, beside `/proc` and devices.
+/// Everything that every command may read of the system, beside `/proc` and devices. Looks at `/etc`, and blocks.
+#[cfg(target_os = "linux")]
 pub fn readable_system_paths() -> Vec<PathBuf> {
-    #[cfg(target_os = "linux")]
-    let all = PROGRAMS.iter().chain(&READABLE);
-    // On macOS commands read everything.
-    #[cfg(not(target_os = "linux"))]
-    let all = ["/"].iter();
-    all.map(PathBuf::from).collect()
+    let fixed = PROGRAMS.iter().chain(&READABLE).map(PathBuf::from);
+    let of_etc = PublicEtc::look();
+    let of_etc = of_etc
+        .paths
+        .iter()
+        .map(|(PublicPath::Link(path) | PublicPath::Tree(path))| path.clone());
+    fixed.chain(of_etc).collect()
+}
+
+/// On macOS commands read everything.
+#[cfg(not(target_os = "linux"))]
+pub fn readable_system_paths() -> Vec<PathBuf> {
+    vec![PathBuf::from("/")]
 }
 
 /// Whether every command may read a path.

@@ -28,6 +28,13 @@ impl Server {
         Self::of(command, scope, tool, json!({ "execution_mode": "sync" }))
     }
 
+    /// The same, whose calls do not say that they wait.
+    pub(crate) fn without_waiting(scope: &Path, tool: &'static str) -> Self {
+        let mut command = Command::new(AHMA_MCP);
+        command.args(["--audit-log", "off"]);
+        Self::of(command, scope, tool, json!({}))
+    }
+
     pub(crate) fn plain(scope: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg(plain::ARGUMENT);

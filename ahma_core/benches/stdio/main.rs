@@ -17,6 +17,8 @@ mod plain_stdio;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use serde_json::json;
@@ -44,7 +46,9 @@ fn main() {
     std::fs::write(tools.path().join("run.json"), tool.to_string()).unwrap();
     let places = (scope.path(), tools.path());
     latency(places);
+    inline(places.0);
     throughput(places);
+    scripts(places.0);
     start(places);
     memory::measure(places.0, places.1);
 }
@@ -94,6 +98,64 @@ fn latency((scope, tools): (&Path, &Path)) {
     );
     println!("  shell ÷ bare {:.2}", shell / bare);
     println!("  declared tool ÷ plain server {:.2}", tool / plain);
+}
+
+/// Quick calls that do not say that they wait, beside those that do.
+fn inline(scope: &Path) {
+    let mut servers = [
+        Server::without_waiting(scope, "sandboxed_shell"),
+        shell(scope),
+    ];
+    let mut times: [Vec<f64>; 2] = Default::default();
+    for _ in 0..ROUNDS {
+        for (server, times) in servers.iter_mut().zip(&mut times) {
+            server.call("true");
+            times.extend((0..BATCH).map(|_| timed(|| server.call("true"))));
+        }
+    }
+    let [inline, sync] = times.map(middle);
+    println!(
+        "quick calls with the result inline ÷ synchronous ones, p50 {:.3}",
+        inline / sync
+    );
+}
+
+/// Scripts per second beside as many bare shells at the same time.
+fn scripts(scope: &Path) {
+    let mut server = shell(scope);
+    for callers in [8, 32] {
+        let mut times: [Vec<f64>; 2] = Default::default();
+        for _ in 0..5 {
+            times[0].push(timed(|| server.many("true", CALLS, callers)));
+            times[1].push(timed(|| bare_shells(CALLS, callers)));
+        }
+        let [scripts, bare] = times.map(middle);
+        println!(
+            "{callers} callers: scripts per second ÷ bare bash -c true {:.2}",
+            bare / scripts
+        );
+    }
+}
+
+fn bare_shells(count: usize, at_once: usize) {
+    let left = AtomicUsize::new(count);
+    let take = |left: usize| left.checked_sub(1);
+    thread::scope(|threads| {
+        for _ in 0..at_once {
+            threads.spawn(|| {
+                while left
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+                    .is_ok()
+                {
+                    let status = Command::new("bash")
+                        .args(["-c", "true"])
+                        .stdin(Stdio::null())
+                        .status();
+                    assert!(status.unwrap().success());
+                }
+            });
+        }
+    });
 }
 
 fn throughput((scope, tools): (&Path, &Path)) {

@@ -244,6 +244,13 @@ impl HostPool {
         Ok(host.report().clone())
     }
 
+    /// What commands can do because layers are missing, as far as a host has found out; none when it has all.
+    pub fn gaps(&self) -> Option<String> {
+        let missing = self.first.get()?.layers.iter().filter(|it| !it.enforced);
+        let gaps: Vec<&str> = missing.filter_map(|it| it.gap.as_deref()).collect();
+        (!gaps.is_empty()).then(|| gaps.join("; "))
+    }
+
     /// What a tool gave up and a host cannot take away from its commands.
     pub fn not_restricted(&self, host: &SandboxHost) -> Vec<String> {
         let usual = self.first.get();

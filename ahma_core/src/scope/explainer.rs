@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use ahma_sandbox::{Network as PolicyNetwork, SandboxPolicy};
+use ahma_sandbox::{Network as PolicyNetwork, SandboxPolicy, readable_system_paths};
 
 use crate::denial::{
     Command, Denial, Ended, Failure, Limits, Lookup, Network, Presence, View, explain,
@@ -19,8 +19,8 @@ use crate::operation::OperationState;
 /// What is known of the machine when commands of a scope are explained.
 pub(super) struct Explainer {
     pub(super) hosts: Arc<HostPool>,
-    /// What every command may read of the system.
-    pub(super) readable: Vec<PathBuf>,
+    /// What every command may read of the system, once somebody has looked.
+    pub(super) readable: OnceLock<Vec<PathBuf>>,
     /// The home directory of the server's user.
     pub(super) user_home: Option<PathBuf>,
     /// Where the server's user has programs.
@@ -32,6 +32,10 @@ impl Explainer {
     /// As the executor calls it.
     pub(super) fn into_function(self) -> ExplainFailure {
         Arc::new(move |failed| self.explain(failed))
+    }
+
+    fn readable(&self) -> &[PathBuf] {
+        self.readable.get_or_init(readable_system_paths)
     }
 
     fn explain(&self, failed: &FailedCommand) -> Option<Denial> {
@@ -56,7 +60,7 @@ impl Explainer {
             grants_read: &policy.read,
             grants_write: &policy.write,
             protected: &protected,
-            readable: &self.readable,
+            readable: self.readable(),
             limits: Limits {
                 memory_mb: restrictions.memory_mb.map(u64::from),
                 processes: restrictions.processes.map(u64::from),
@@ -106,7 +110,7 @@ impl Machine<'_> {
         let policy = self.policy;
         let granted = policy.read.iter().chain(&policy.write);
         let own = [&policy.scope, &policy.private_dir];
-        let mut all = granted.chain(own).chain(&self.explainer.readable);
+        let mut all = granted.chain(own).chain(self.explainer.readable());
         all.any(|place| path.starts_with(place))
     }
 }

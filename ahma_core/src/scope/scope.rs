@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ahma_sandbox::{Layer, PrivateDir, SandboxReport};
@@ -169,7 +169,7 @@ impl Scope {
         if !config.unconfined {
             let explainer = Explainer {
                 hosts: Arc::clone(&hosts),
-                readable: ahma_sandbox::readable_system_paths(),
+                readable: OnceLock::new(),
                 user_home: variable(shared, "HOME").map(PathBuf::from),
                 operator_path: variable(shared, "PATH").unwrap_or_default(),
                 is_root: rustix::process::geteuid().is_root(),

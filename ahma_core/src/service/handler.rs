@@ -104,6 +104,11 @@ impl AhmaService {
             self.context.commands.unconfined,
             self.context.style.always_sync,
             !self.context.registry.current().hidden().is_empty(),
+            self.context
+                .hosts
+                .gaps()
+                .filter(|_| !self.context.commands.unconfined)
+                .as_deref(),
         )
     }
 }

@@ -15,6 +15,8 @@ const PARAMETERS: &str = "Parameters of every such call: `working_directory` (de
     (the default of most), `sync` (waits), `auto` (waits for 10 s), or, where it is offered, `service` (no deadline; \
     answers when `ready` holds: a `port` is listened on or a line matches a `pattern`); `timeout_seconds`: the command is \
     stopped then.";
+/// Paths that are listed one by one.
+const MAX_LISTED: usize = 8;
 /// How tools are found that are not listed.
 const SEARCH: &str = "More tools can be found with `find_tools`.";
 
@@ -25,6 +27,7 @@ pub(super) fn instructions(
     is_unconfined: bool,
     always_sync: bool,
     has_hidden_tools: bool,
+    gaps: Option<&str>,
 ) -> String {
     let operations = if always_sync { SYNC } else { ASYNC };
     let mut operations = format!("{operations} {PARAMETERS}");
@@ -47,18 +50,26 @@ pub(super) fn instructions(
         text += ", so what they write to /tmp outside of the scope is not on the disk";
     }
     text += "; files that programs outside run, such as Git's hooks and settings of editors and agents, are read-only.";
+    if let Some(gaps) = gaps {
+        text += &format!(" The sandbox is incomplete on this machine: {gaps}.");
+    }
     if policy.network == Network::Off {
-        text += " They have no network.";
+        text += " They have no network but a loopback among themselves.";
     }
     format!("{text} {operations}")
 }
 
 /// Paths after a few words; nothing when there are none.
 fn listed(before: &str, paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
-    match paths.as_slice() {
+    let shown = paths.iter().take(MAX_LISTED);
+    let shown: Vec<String> = shown.map(|it| it.display().to_string()).collect();
+    let more = match paths.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more (get_server_info names them)"),
+    };
+    match shown.as_slice() {
         [] => String::new(),
-        paths => format!("{before}{}", paths.join(", ")),
+        shown => format!("{before}{}{more}", shown.join(", ")),
     }
 }
 
@@ -70,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_granted_and_what_is_not_is_said() {
         let mut policy = SandboxPolicy::new("/home/me/project", "/run/ahma-1");
-        let plain = instructions(&policy, true, false, false, false);
+        let plain = instructions(&policy, true, false, false, false, None);
         assert!(
             plain.contains("write below /home/me/project and to"),
             "{plain}"
@@ -82,7 +93,7 @@ mod tests {
         policy.write = vec!["/srv/a".into(), "/srv/b".into()];
         policy.read = vec!["/opt/c".into()];
         policy.network = Network::Off;
-        let told = instructions(&policy, true, false, true, false);
+        let told = instructions(&policy, true, false, true, false, None);
         for part in [
             "/home/me/project, and below /srv/a, /srv/b and to",
             "can read /opt/c",
@@ -93,10 +104,25 @@ mod tests {
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }
-        let unknown = instructions(&policy, false, false, false, false);
+        let unknown = instructions(&policy, false, false, false, false, None);
         assert!(!unknown.contains("/home/me/project"), "{unknown}");
-        assert!(instructions(&policy, true, true, false, false).contains("switched off"));
+        assert!(instructions(&policy, true, true, false, false, None).contains("switched off"));
+        let weak = instructions(&policy, true, false, false, false, Some("gaps are here"));
+        assert!(
+            weak.contains("incomplete on this machine: gaps are here"),
+            "{weak}"
+        );
+        policy.read = (0..20)
+            .map(|number| format!("/opt/{number}").into())
+            .collect();
+        let many = instructions(&policy, true, false, false, false, None);
+        assert!(
+            many.contains("/opt/7 and 12 more") && !many.contains("/opt/8"),
+            "{many}"
+        );
         policy.scope = "/tmp/x".into();
-        assert!(instructions(&policy, true, false, false, false).contains("is not on the disk"));
+        assert!(
+            instructions(&policy, true, false, false, false, None).contains("is not on the disk")
+        );
     }
 }

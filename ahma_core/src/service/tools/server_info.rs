@@ -109,6 +109,8 @@ async fn sandbox(context: &ServiceContext, report: &SandboxReport) -> Value {
         "protected": report.protected,
         "seeded_caches": report.seeded,
         "network": policy.network == Network::On,
+        "network_reach": report.network,
+        "home": policy.home(),
         "hosts": hosts.iter().map(|host| host.pid()).collect::<Vec<_>>(),
         "warm_shells": warm_shells,
         "warnings": warnings,

@@ -93,8 +93,11 @@ pub(super) fn place(path: &Path, view: &View<'_>) -> Place {
         return Place::Readable(grant.clone());
     }
     let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(Path::new);
-    // A directory above the scope may be called /tmp; commands see a /tmp of their own there.
-    if path.starts_with(view.private_tmp) || temporary.iter().any(|it| path.starts_with(it)) {
+    // A directory above the scope may be called /tmp; commands see a /tmp of their own there. What is in the user's home is
+    // outside, wherever that home is.
+    let is_of_home = view.user_home.is_some_and(|home| path.starts_with(home));
+    let is_temporary = !is_of_home && temporary.iter().any(|it| path.starts_with(it));
+    if path.starts_with(view.private_tmp) || is_temporary {
         return Place::Temporary;
     }
     if path.starts_with("/proc") || is_visible_device(path) {

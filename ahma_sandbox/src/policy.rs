@@ -20,6 +20,8 @@ pub struct SandboxPolicy {
     pub read: Vec<PathBuf>,
     /// Further paths commands may read, write and execute.
     pub write: Vec<PathBuf>,
+    /// Those of them in which nothing but files and directories can be made: programs outside would follow a link there.
+    pub without_links: Vec<PathBuf>,
     /// Directories among those that commands may read in which they may also make files, for a while.
     pub lock_places: Vec<LockPlace>,
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
@@ -54,6 +56,7 @@ impl SandboxPolicy {
             kept_home: None,
             read: Vec::new(),
             write: Vec::new(),
+            without_links: Vec::new(),
             lock_places: Vec::new(),
             protect: Vec::new(),
             protect_in_place: Vec::new(),

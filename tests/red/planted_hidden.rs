@@ -193,8 +193,6 @@ fn a_directory_that_is_closed_keeps_its_protection_across_a_restart() {
     run(&mut served, "chmod 000 .git");
     let project = served.project;
     drop(served.client);
-    let arguments = ["--mode", "list-tools"];
-    assert_eq!(project.run(&ahma_mcp(), &arguments).code, 0);
     // Whoever may look all the same protects it; whoever may not does not start.
     let hooks = project.path().join(".git/modules/m/hooks");
     if fs::metadata(&hooks).is_ok() {

@@ -15,9 +15,7 @@ use super::args::Args;
 use super::settings::Settings;
 use super::startup_error::{EXIT_FAILURE, StartupError};
 use crate::registry::{DeclaredTools, Runner, ToolEntry, ToolSnapshot};
-use crate::scope::{
-    Scope, ScopeConfig, SharedConfig, SharedResources, in_reach, real_as_far_as_it_exists,
-};
+use crate::scope::{Scope, ScopeConfig, SharedConfig, SharedResources, real_as_far_as_it_exists};
 
 /// How long checks of programs are waited for.
 const CHECKS_TIMEOUT: Duration = Duration::from_secs(15);
@@ -51,8 +49,7 @@ fn offered(args: &Args) -> Result<Arc<ToolSnapshot>, StartupError> {
     config.reachable = settings.reachable();
     let secret = [&user.state, &user.cache].into_iter().flatten();
     config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
-    let cache = user.cache.map(|it| it.join("availability.json"));
-    config.availability_cache = cache.filter(|it| !in_reach(it, &settings.writable()));
+    // Without the results of earlier servers: every check is made.
     let shared = SharedResources::new(config)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -183,7 +183,10 @@ fn completion_of(
         (Some(Stop::Cancelled(reason)), _) => (OperationState::Cancelled, Some(reason)),
         (Some(Stop::Deadline), _) => (
             OperationState::TimedOut,
-            deadline.map(|it| format!("stopped after {} seconds", it.as_secs_f64())),
+            deadline.map(|it| match it.as_secs_f64() {
+                1.0 => "stopped after 1 second".to_owned(),
+                seconds => format!("stopped after {seconds} seconds"),
+            }),
         ),
         (None, Err(NoExit::HostGone)) => (
             OperationState::Lost,

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ahma_sandbox::{CommandRequest, Input};
+use ahma_sandbox::{CommandRequest, Input, NoExit};
 use tokio::io::AsyncReadExt as _;
 
 use super::host_pool::HostPool;
@@ -23,6 +23,8 @@ const RESTRICTIONS: Restrictions = Restrictions {
     processes: None,
     output_mb: None,
 };
+/// The exit code of a command that is not there.
+const NOT_FOUND: i32 = 127;
 /// A directory in which no project is.
 const NO_PROJECT: &str = "/";
 
@@ -65,7 +67,8 @@ impl InternalCommands {
         self.hosts.release(&RESTRICTIONS).await;
     }
 
-    /// Runs one where no project is, so that none decides what it does. Dropping the future ends it.
+    /// Runs one where no project is, so that none decides what it does. Dropping the future ends it. None when it did not
+    /// come to an end of its own.
     pub(crate) async fn run(&self, arguments: Vec<OsString>) -> Option<CommandOutput> {
         self.run_in(PathBuf::from(NO_PROJECT), arguments).await
     }
@@ -99,7 +102,12 @@ impl InternalCommands {
                     output.extend_from_slice(&buffer[..length.min(room)]);
                 }
                 exit = command.exited() => {
-                    let code = exit.ok()?.code?;
+                    let code = match exit {
+                        Ok(exit) => exit.code?,
+                        // As a shell would say it.
+                        Err(NoExit::NotStarted { .. }) => NOT_FOUND,
+                        Err(_) => return None,
+                    };
                     return Some(CommandOutput { code, output });
                 }
             }

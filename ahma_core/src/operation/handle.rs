@@ -218,6 +218,12 @@ impl OperationHandle {
         self.stage.read(|stage| stage.completion.clone())
     }
 
+    /// Waits until it runs, or has ended.
+    pub async fn runs(&self) {
+        let begun = |stage: &Stage| (stage.state != OperationState::Queued).then_some(());
+        self.stage.wait(begun).await;
+    }
+
     /// Waits for its end.
     pub async fn ended(&self) -> Completion {
         self.stage.wait(|stage| stage.completion.clone()).await

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ahma_sandbox::exists_beneath;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
@@ -36,7 +37,8 @@ impl AvailabilityProbe {
         AvailabilityProbe { commands, cache }
     }
 
-    async fn passes(&self, check: &AvailabilityCheck) -> bool {
+    /// Whether a check is passed; none when it did not come to its end, such as when the server stops.
+    async fn passes(&self, check: &AvailabilityCheck) -> Option<bool> {
         let AvailabilityCheck::Command {
             program,
             args,
@@ -44,12 +46,12 @@ impl AvailabilityProbe {
             ..
         } = check
         else {
-            return false;
+            return Some(false);
         };
         let words = std::iter::once(program).chain(args).map(OsString::from);
-        let output = self.commands.run(words.collect()).await;
-        let code = output.and_then(|output| u8::try_from(output.code).ok());
-        code.is_some_and(|code| success_exit_codes.contains(&code))
+        let output = self.commands.run(words.collect()).await?;
+        let code = u8::try_from(output.code).ok();
+        Some(code.is_some_and(|code| success_exit_codes.contains(&code)))
     }
 }
 
@@ -67,14 +69,20 @@ impl Prober for AvailabilityProbe {
         Box::pin(async {
             let probing = checks.into_iter().map(|check| async {
                 let passed = timeout(CHECK_TIMEOUT, self.passes(&check)).await;
-                (check, passed.unwrap_or(false))
+                (check, passed.unwrap_or(Some(false)))
             });
             let probing = stream::iter(probing).buffer_unordered(MAX_AT_ONCE);
-            let results: ProbeResults = probing.collect().await;
+            let results: Vec<(AvailabilityCheck, Option<bool>)> = probing.collect().await;
             self.commands.rest().await;
-            let (cache, kept) = (self.cache.clone(), results.clone());
-            let _ = spawn_blocking(move || cache.keep(&kept)).await;
+            // Only what is known is kept for the next server.
+            let known = results.iter().cloned();
+            let known = known.filter_map(|(check, passed)| Some((check, passed?)));
+            let (cache, known): (_, ProbeResults) = (self.cache.clone(), known.collect());
+            let _ = spawn_blocking(move || cache.keep(&known)).await;
+            let results = results.into_iter();
             results
+                .map(|(check, passed)| (check, passed.unwrap_or(false)))
+                .collect()
         })
     }
 }
@@ -86,7 +94,8 @@ pub(super) fn look(
     path: &OsStr,
     scope: &Path,
 ) -> (ProbeResults, BTreeSet<String>) {
-    let exists = |path: &&String| scope.join(path).exists();
+    // A link could lead outside, and tell what is there.
+    let exists = |path: &&String| exists_beneath(scope, Path::new(path.as_str()));
     let looked = checks.iter().filter_map(|check| {
         let passed = match check {
             AvailabilityCheck::OnPath(program) => is_on_path(program, path, scope),
@@ -104,7 +113,9 @@ pub(super) fn look(
 /// Whether a command would find a program.
 fn is_on_path(program: &str, path: &OsStr, scope: &Path) -> bool {
     if program.contains('/') {
-        return is_program(&scope.join(program));
+        let path = Path::new(program);
+        let is_inside = path.is_absolute() || exists_beneath(scope, path);
+        return is_inside && is_program(&scope.join(program));
     }
     let mut directories = std::env::split_paths(path);
     directories.any(|directory: PathBuf| is_program(&directory.join(program)))

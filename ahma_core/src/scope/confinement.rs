@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
 
 use super::config::ScopeConfig;
+use super::kept_home::KeptHome;
 use super::open_error::OpenError;
 use super::protection::protected_paths;
 use super::{git_identity, git_worktree, kept_home, toolchains, user_path};
@@ -25,6 +26,8 @@ pub(super) struct Confinement {
     pub(super) shell: PathBuf,
     /// Removed with everything in it when this is dropped.
     pub(super) private: PrivateDir,
+    /// Held while the scope is open.
+    pub(super) kept: Option<KeptHome>,
     /// Paths whose names are not text, which no sandbox host can be told of.
     pub(super) unprotectable: Vec<PathBuf>,
 }
@@ -42,10 +45,11 @@ impl Confinement {
         let mut policy = policy(config, private.path());
         let homes = homes.filter(|_| config.keep_home);
         let kept = homes.map(|homes| kept_home::open(homes, &config.directory));
-        policy.kept_home = kept.and_then(|kept| {
+        let kept = kept.and_then(|kept| {
             let warn = |error| tracing::warn!("no home of commands can be kept: {error}");
             kept.map_err(warn).ok()
         });
+        policy.kept_home = kept.as_ref().map(|kept| kept.path.clone());
         let mut protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
         let writable = written_by_any(config);
         let taken_out = |path: &PathBuf| {
@@ -59,24 +63,29 @@ impl Confinement {
         let worktree = git_worktree::find(&config.directory, &writable, base);
         if let Some(worktree) = worktree.filter(|_| !config.unconfined) {
             policy.read.push(worktree.read);
+            policy.without_links.extend(worktree.write.iter().cloned());
             policy.write.extend(worktree.write);
-            policy.lock_places.push(worktree.lock_place);
             protect.extend(worktree.protect);
         }
         let (protect, unprotectable) = protect.into_iter().partition(|it| it.to_str().is_some());
         policy.protect = protect;
         let mut writable = policy.write.clone();
         writable.push(policy.scope.clone());
-        let toolchains = toolchains::find(server, &policy.home(), &writable);
+        // Commands of any scope may have left links.
+        let left_by_any = [writable.clone(), written_by_any(config)].concat();
+        let toolchains = toolchains::find(server, &policy.home(), &left_by_any);
         for toolchain in &toolchains {
             policy.read.extend(toolchain.read.clone());
             policy.seeds.extend(toolchain.seeds.clone());
         }
         if config.user_path {
-            let programs = user_path::find(server, &writable, secret);
+            let programs = user_path::find(server, &left_by_any, secret);
             policy.read.extend(programs);
         }
-        git_identity::write(server, &policy.home())?;
+        // A command may have put something in its place; without it commits have no author, and the rest works.
+        if let Err(error) = git_identity::write(server, &policy.home()) {
+            tracing::warn!("the author of commits cannot be written down for commands: {error}");
+        }
         let mut variables = command_environment(&policy, server, &config.pass_env);
         for (name, value) in toolchains.into_iter().flat_map(|it| it.environment) {
             variables.entry(name).or_insert(value);
@@ -89,6 +98,7 @@ impl Confinement {
             internal: Arc::new(internal.into_iter().collect()),
             shell: shell(),
             private,
+            kept,
             unprotectable,
         })
     }

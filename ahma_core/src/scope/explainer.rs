@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use ahma_sandbox::{Network as PolicyNetwork, SandboxPolicy, readable_system_paths};
@@ -15,6 +15,9 @@ use crate::denial::{
 use crate::executor::command_line::Arg;
 use crate::executor::{CommandKind, ExplainFailure, FailedCommand, HostPool};
 use crate::operation::OperationState;
+
+/// Links that are followed.
+const MAX_LINKS: usize = 40;
 
 /// What is known of the machine when commands of a scope are explained.
 pub(super) struct Explainer {
@@ -115,6 +118,17 @@ impl Machine<'_> {
     }
 }
 
+impl Machine<'_> {
+    /// Whether a path only leads to what commands see.
+    fn is_way(&self, path: &Path) -> bool {
+        let policy = self.policy;
+        let granted = policy.read.iter().chain(&policy.write);
+        let own = [&policy.scope, &policy.private_dir];
+        let mut all = granted.chain(own).chain(self.explainer.readable());
+        all.any(|place| place.starts_with(path))
+    }
+}
+
 impl Lookup for Machine<'_> {
     fn program_on_operator_path(&self, name: &str) -> Option<PathBuf> {
         if name.is_empty() || name.contains('/') {
@@ -127,22 +141,49 @@ impl Lookup for Machine<'_> {
         })
     }
 
+    /// Goes step by step and looks at nothing that commands do not see: where a step leads there is all that is said, whatever
+    /// is there or not.
     fn inside(&self, path: &Path) -> Presence {
-        match path.canonicalize() {
-            Ok(real) if self.is_seen(&real) => Presence::There,
-            Ok(real) => Presence::LeadsTo(real),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let broken = path.ancestors().find_map(|it| {
-                    let target = std::fs::read_link(it).ok()?;
-                    let from = it.parent().unwrap_or(Path::new("/"));
-                    Some(from.join(target))
-                });
-                match broken {
-                    Some(target) if !self.is_seen(&target) => Presence::LeadsTo(target),
-                    _ => Presence::Missing,
-                }
+        let mut at = PathBuf::from("/");
+        let mut rest: Vec<OsString> = parts(path);
+        rest.reverse();
+        let mut links = 0;
+        while let Some(part) = rest.pop() {
+            if part == ".." {
+                at.pop();
+                continue;
             }
-            Err(_) => Presence::Unknown,
+            let step = at.join(&part);
+            if !self.is_seen(&step) && !self.is_way(&step) {
+                let left = rest.iter().rev();
+                return Presence::LeadsTo(left.fold(step, |path, part| path.join(part)));
+            }
+            match std::fs::read_link(&step) {
+                Ok(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Presence::Unknown;
+                    }
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    rest.extend(parts(&target).into_iter().rev());
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Presence::Missing,
+                // Not a link.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => at = step,
+                Err(_) => return Presence::Unknown,
+            }
         }
+        Presence::There
     }
+}
+
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    });
+    parts.collect()
 }

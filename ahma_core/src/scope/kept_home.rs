@@ -8,6 +8,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest as _, Sha256};
 
 /// A home that nobody has used for so long is removed.
@@ -20,8 +21,16 @@ const HOME: &str = "home";
 /// What a home begins with.
 const PARTS: [&str; 3] = [".cache", ".config", ".run"];
 
+/// A home while a server uses it.
+#[derive(Debug)]
+pub(super) struct KeptHome {
+    pub(super) path: PathBuf,
+    /// Held until the server ends, so that no other one takes the home for unused.
+    _used: fs::File,
+}
+
 /// The home of a scope, made when it is not there yet.
-pub(super) fn open(homes: &Path, scope: &Path) -> io::Result<PathBuf> {
+pub(super) fn open(homes: &Path, scope: &Path) -> io::Result<KeptHome> {
     let hash = Sha256::digest(scope.as_os_str().as_encoded_bytes());
     let name: String = hash
         .iter()
@@ -38,8 +47,20 @@ pub(super) fn open(homes: &Path, scope: &Path) -> io::Result<PathBuf> {
         make(&home.join(part))?;
     }
     write(&place, SCOPE, scope.as_os_str().as_encoded_bytes())?;
-    write(&place, USED, b"")?;
-    home.canonicalize()
+    let used = mark(&place)?;
+    used.set_modified(SystemTime::now())?;
+    flock(&used, FlockOperation::NonBlockingLockShared)?;
+    Ok(KeptHome {
+        path: home.canonicalize()?,
+        _used: used,
+    })
+}
+
+/// The file whose time and lock say that a home is used.
+fn mark(place: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    options.open(place.join(USED))
 }
 
 /// Removes homes that nobody has used for long. Returns how many.
@@ -53,7 +74,12 @@ pub(super) fn sweep(homes: &Path) -> usize {
         let age = used
             .ok()
             .and_then(|used| SystemTime::now().duration_since(used).ok());
-        age.is_some_and(|age| age > UNUSED)
+        let is_old = age.is_some_and(|age| age > UNUSED);
+        let is_free = || {
+            let mark = mark(place);
+            mark.is_ok_and(|it| flock(&it, FlockOperation::NonBlockingLockExclusive).is_ok())
+        };
+        is_old && is_free()
     };
     let unused = entries.flatten().map(|it| it.path()).filter(is_unused);
     unused
@@ -95,17 +121,20 @@ mod tests {
     fn a_home_is_there_again_for_the_same_scope_and_goes_when_nobody_uses_it() {
         let base = tempfile::tempdir().unwrap();
         let homes = base.path().join("deep/homes");
-        let first = open(&homes, Path::new("/srv/one")).unwrap();
+        let home = open(&homes, Path::new("/srv/one")).unwrap();
+        let first = home.path.clone();
         fs::write(first.join("kept"), "x").unwrap();
         let other = open(&homes, Path::new("/srv/two")).unwrap();
-        assert_ne!(first, other);
-        assert_eq!(open(&homes, Path::new("/srv/one")).unwrap(), first);
+        assert_ne!(first, other.path);
+        assert_eq!(open(&homes, Path::new("/srv/one")).unwrap().path, first);
         assert!(first.join("kept").exists());
         assert_eq!(sweep(&homes), 0);
         let used = fs::File::open(first.parent().unwrap().join(USED)).unwrap();
         used.set_modified(SystemTime::now() - 2 * UNUSED).unwrap();
+        assert_eq!(sweep(&homes), 0, "a server uses it");
+        drop(home);
         assert_eq!(sweep(&homes), 1);
-        assert!(!first.exists() && other.exists());
+        assert!(!first.exists() && other.path.exists());
     }
 
     /// Proves: S67.
@@ -114,7 +143,9 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let outside = base.path().join("outside");
         fs::write(&outside, "mine").unwrap();
-        let home = open(&base.path().join("homes"), Path::new("/srv/one")).unwrap();
+        let home = open(&base.path().join("homes"), Path::new("/srv/one"))
+            .unwrap()
+            .path;
         symlink(&outside, home.join(".gitconfig")).unwrap();
         write(&home, ".gitconfig", b"new").unwrap();
         assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");

@@ -1,7 +1,7 @@
 //! Scopes beside the server's own: one for each session that has its own, one for each workspace.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -250,6 +250,15 @@ impl ScopeFactory for ScopeByRoots {
         let (manager, rules) = (Arc::clone(&self.manager), self.rules.clone());
         Box::pin(async move {
             let directory = directory_of(rules, roots).await?;
+            if is_of_the_system(&directory) {
+                let why = format!(
+                    "{} belongs to the system, so it is not taken as the scope",
+                    directory.display()
+                );
+                let hint =
+                    "open a project in the client, or name the directory with --sandbox-scope";
+                return Err(CallError::refused(why).with_hint(hint));
+            }
             let mut config = manager.own.config().in_directory(&directory);
             config.lazy_warm_shells = false;
             let (tools, endpoint) = (Tools::OfTheScope, manager.shared.endpoint.clone());
@@ -275,6 +284,14 @@ impl ScopeFactory for ScopeByRoots {
     fn no_roots(&self) {
         self.no_roots.notify_one();
     }
+}
+
+/// Whether a directory is one that no client names as a project by accident.
+fn is_of_the_system(directory: &Path) -> bool {
+    let of_system = ["/etc", "/var", "/boot", "/dev", "/proc", "/sys", "/run"];
+    let is_below = |place: &&str| directory.starts_with(place);
+    let is_top = directory.components().count() <= 2;
+    ahma_sandbox::is_system_path(directory) || of_system.iter().any(is_below) || is_top
 }
 
 /// The directory that the roots of a client name; looked up beside the runtime, since a disk may be slow.

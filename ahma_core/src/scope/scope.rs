@@ -18,6 +18,7 @@ use super::availability_cache::AvailabilityCache;
 use super::config::ScopeConfig;
 use super::confinement::Confinement;
 use super::explainer::Explainer;
+use super::kept_home::KeptHome;
 use super::open_error::{ALLOW_NAMESPACES, OpenError};
 use super::prepare::{prepare, presentation, reload_safety};
 use super::shared::SharedResources;
@@ -46,6 +47,8 @@ pub struct Scope {
     config: Arc<ScopeConfig>,
     /// What checks of tools found last time.
     cache: AvailabilityCache,
+    /// Its home, when that is kept.
+    _kept_home: Option<KeptHome>,
     /// Its private directories.
     private: Mutex<Option<PrivateDir>>,
     /// Keeps the tools as their files say, once the scope is ready.
@@ -123,6 +126,7 @@ impl Scope {
             internal,
             shell,
             private,
+            kept,
             unprotectable: _,
         } = prepared.confinement;
         let roots = [&policy.scope].into_iter().chain(&policy.read);
@@ -203,6 +207,7 @@ impl Scope {
             guard,
             config,
             cache: prepared.cache,
+            _kept_home: kept,
             private: Mutex::new(Some(private)),
             reload: Mutex::new(reload),
             trigger,

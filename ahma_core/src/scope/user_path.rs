@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::trusted_path::resolve_outside;
@@ -22,7 +23,7 @@ const MAX_HOPS: usize = 8;
 const FIRST_LINE: u64 = 256;
 
 /// Parts of a home directory that hold no programs, whatever a link says.
-const NEVER: [&str; 14] = [
+const NEVER: [&str; 26] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -37,6 +38,25 @@ const NEVER: [&str; 14] = [
     ".pki",
     ".git-credentials",
     ".ahma",
+    ".cache",
+    ".npmrc",
+    ".pypirc",
+    ".m2",
+    ".gradle",
+    ".terraform.d",
+    ".vault-token",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    "Documents",
+    "Downloads",
+];
+
+/// The same, deeper.
+const NEVER_BELOW: [&str; 3] = [
+    ".local/state",
+    ".local/share/keyrings",
+    ".cargo/credentials",
 ];
 
 /// What commands may read of the user's own programs. What they can write (`writable`) is not believed, and what must stay
@@ -91,7 +111,9 @@ impl Found<'_> {
             let name = first.as_os_str();
             NEVER.iter().any(|it| name == *it)
         });
-        let holds_secret = self.secret.iter().any(|it| it.starts_with(path));
+        let is_secret = |it: &PathBuf| it.starts_with(path) || path.starts_with(it);
+        let holds_secret = self.secret.iter().any(is_secret);
+        let is_never = is_never || NEVER_BELOW.iter().any(|it| below.starts_with(it));
         let is_known = self.granted.iter().any(|it| path.starts_with(it));
         let is_plain = below
             .components()
@@ -117,7 +139,7 @@ impl Found<'_> {
     fn follow(&mut self, program: &Path) {
         let mut at = program.to_owned();
         for _ in 0..MAX_HOPS {
-            if at.starts_with(&self.home) && !self.is_granted(&at) {
+            if at.starts_with(&self.home) && !self.is_granted(&at) && leads_to_program(&at) {
                 self.grant_environment(&at);
             }
             let next = match fs::read_link(&at) {
@@ -170,6 +192,12 @@ impl Found<'_> {
             None => file.to_owned(),
         }
     }
+}
+
+/// Whether a path is, or leads to, a file that can be run: no directory, and no other file that a link names.
+fn leads_to_program(path: &Path) -> bool {
+    let about = path.metadata();
+    about.is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
 }
 
 /// The program that runs a script, where that is named by a path.
@@ -229,6 +257,8 @@ mod tests {
             let path = self.path.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&path, mode).unwrap();
             path
         }
 
@@ -313,13 +343,14 @@ mod tests {
             home.found("~:~/.local/bin:~/project/bin:~/.ssh", &writable),
             [".local/bin"]
         );
-        // A single file that a link names is a program, and no more than it is granted.
-        home.link("Documents/notes", ".local/bin/notes");
+        // Neither a directory, nor a file that is no program, nor what is below something secret.
+        home.file("data/notes", "secret");
+        let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        fs::set_permissions(home.path.join("data/notes"), plain).unwrap();
+        home.link("data/notes", ".local/bin/notes");
+        home.link("data", ".local/bin/directory");
+        home.link(".local/state/ahma_mcp/token", ".local/bin/token");
         let found = home.found("~/.local/bin:~/.local", &writable);
-        assert_eq!(
-            found,
-            [".local/bin", "Documents/notes"],
-            "not ~/.local, which holds the state"
-        );
+        assert_eq!(found, [".local/bin"], "nor ~/.local, which holds the state");
     }
 }

@@ -82,7 +82,12 @@ pub(super) async fn follow(
             caller.notify_at_end(&operation, context);
             Ok(respond::ready(&operation, &ready.reason()).into())
         }
-        (Outcome::Ready | Outcome::GoesOn, _) => Ok(hand_over()),
+        (Outcome::GoesOn, Some(ready)) => {
+            caller.end_with_session(&operation);
+            caller.notify_at_end(&operation, context);
+            Ok(respond::not_ready(&operation, &ready.missing()).into())
+        }
+        (Outcome::Ready | Outcome::GoesOn, None) => Ok(hand_over()),
     }
 }
 

@@ -20,6 +20,8 @@ mod call_error;
 #[cfg(feature = "server")]
 mod caller;
 #[cfg(feature = "server")]
+mod caller_pattern;
+#[cfg(feature = "server")]
 mod capabilities;
 #[cfg(feature = "server")]
 mod context;

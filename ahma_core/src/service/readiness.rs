@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use regex::{Regex, RegexBuilder};
+use regex::Regex;
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use super::call_error::CallError;
+use super::caller_pattern;
 use super::context::ServiceContext;
 use crate::operation::OperationHandle;
 
@@ -16,8 +17,8 @@ use crate::operation::OperationHandle;
 const ALIVE: Duration = Duration::from_secs(1);
 /// The kernel tells nobody when a port is listened on; this is how often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A pattern that is larger when it is compiled would match too slowly.
-const MAX_PATTERN_BYTES: usize = 1 << 18;
+/// Processes whose networks are looked at.
+const MAX_PROCESSES: usize = 32;
 /// In the tables of the kernel: a socket that listens.
 const LISTENING: &str = "0A";
 
@@ -48,14 +49,7 @@ impl Readiness {
         match asked {
             None => Ok(Readiness::Alive),
             Some(ReadyWhen::Pattern(pattern)) => {
-                let pattern = RegexBuilder::new(pattern)
-                    .size_limit(MAX_PATTERN_BYTES)
-                    .build();
-                pattern.map(Readiness::Pattern).map_err(|error| {
-                    CallError::new(format!(
-                        "ready: the pattern is not a regular expression: {error}"
-                    ))
-                })
+                caller_pattern::pattern("ready", pattern).map(Readiness::Pattern)
             }
             Some(ReadyWhen::Port(port)) => {
                 if is_listened_on(*port, tables(context).await).await {
@@ -71,7 +65,10 @@ impl Readiness {
     /// Waits until it holds; for ever when it never does.
     pub(super) async fn holds(&self, operation: &OperationHandle, context: &ServiceContext) {
         match self {
-            Readiness::Alive => sleep(ALIVE).await,
+            Readiness::Alive => {
+                operation.runs().await;
+                sleep(ALIVE).await;
+            }
             Readiness::Pattern(pattern) => operation.output().line_matches(pattern).await,
             Readiness::Port(port) => {
                 while !is_listened_on(*port, tables(context).await).await {
@@ -84,9 +81,20 @@ impl Readiness {
     /// What is said of it when it holds.
     pub(super) fn reason(&self) -> String {
         match self {
-            Readiness::Alive => "it has run for a second".to_owned(),
+            Readiness::Alive => "it has been running for a second".to_owned(),
             Readiness::Pattern(pattern) => format!("its output matches {:?}", pattern.as_str()),
             Readiness::Port(port) => format!("it listens on port {port}"),
+        }
+    }
+}
+
+impl Readiness {
+    /// What is said of it while it does not hold.
+    pub(super) fn missing(&self) -> String {
+        match self {
+            Readiness::Alive => "it has not been running for a second".to_owned(),
+            Readiness::Pattern(pattern) => format!("no line matches {:?}", pattern.as_str()),
+            Readiness::Port(port) => format!("nothing listens on port {port}"),
         }
     }
 }
@@ -94,7 +102,22 @@ impl Readiness {
 /// The kernel's tables of the networks that commands of this scope have: each host may have its own.
 async fn tables(context: &ServiceContext) -> Vec<PathBuf> {
     let hosts = context.hosts.alive().await;
-    let pids = hosts.iter().map(|host| host.pid());
+    let mut pids: Vec<u32> = hosts.iter().map(|host| host.pid()).collect();
+    // A private network is that of the processes inside, not of the one around them.
+    let mut at = 0;
+    while let Some(pid) = pids.get(at).copied().filter(|_| at < MAX_PROCESSES) {
+        let children = format!("/proc/{pid}/task/{pid}/children");
+        let children = tokio::fs::read_to_string(children)
+            .await
+            .unwrap_or_default();
+        pids.extend(
+            children
+                .split_whitespace()
+                .filter_map(|it| it.parse::<u32>().ok()),
+        );
+        at += 1;
+    }
+    let pids = pids.into_iter().take(MAX_PROCESSES);
     let tables = pids.flat_map(|pid| ["tcp", "tcp6"].map(|it| format!("/proc/{pid}/net/{it}")));
     tables.map(PathBuf::from).collect()
 }

@@ -85,30 +85,37 @@ pub(super) fn text_of(result: &CallToolResult) -> Result<String, String> {
 /// The answer to a call whose command goes on in the background.
 pub(super) fn started(operation: &OperationHandle, mode: ExecutionMode) -> CallToolResult {
     let id = operation.id();
-    let mut message = format!("started {id}\nThe command runs in the background");
-    message += &match (operation.deadline(), operation.ends_at()) {
-        (Some(limit), Some(end)) => {
+    let mut message = format!("started {id}\n");
+    message += &match (
+        operation.waits_for(),
+        operation.deadline(),
+        operation.ends_at(),
+    ) {
+        (Some(what), ..) => format!("The command is queued: it waits for {what}."),
+        (None, Some(limit), Some(end)) => {
+            let (end, limit) = (timestamp(end), limit.as_secs_f64());
             format!(
-                " and is stopped at {} ({} s after its start)",
-                timestamp(end),
-                limit.as_secs_f64()
+                "The command is running in the background. It will be stopped at {end} ({limit} s after its start) if it \
+                 has not finished by then."
             )
         }
-        (Some(limit), None) => {
-            format!(" and is stopped {} s after its start", limit.as_secs_f64())
+        (None, Some(limit), None) => {
+            let limit = limit.as_secs_f64();
+            format!(
+                "The command goes on in the background and is stopped {limit} s after its start."
+            )
         }
-        (None, _) if operation.is_service() => {
-            ", until it is cancelled or its client goes".to_owned()
-        }
-        (None, _) => String::new(),
+        (None, None, _) => "The command is running in the background.".to_owned(),
     };
-    message += &format!(
-        ". `await` with operation_id {id} returns its result; `status` tells how it stands."
-    );
-    if mode == ExecutionMode::Sync {
-        message +=
-            " It takes longer than a call may wait: what depends on its result has to wait for it.";
-    }
+    message += &match mode {
+        ExecutionMode::Sync => format!(
+            " It is taking longer than a call may wait. Use `await` with operation_id {id} before doing anything that needs \
+             its result."
+        ),
+        _ => {
+            format!(" `await` with operation_id {id} returns its result; `status` shows its state.")
+        }
+    };
     message += &so_far(operation);
     with_record(text(message), &operation.record(), &[])
 }
@@ -117,8 +124,19 @@ pub(super) fn started(operation: &OperationHandle, mode: ExecutionMode) -> CallT
 pub(super) fn ready(operation: &OperationHandle, why: &str) -> CallToolResult {
     let id = operation.id();
     let mut message = format!(
-        "started {id}\nThe service is ready: {why}. It goes on until `cancel` with operation_id {id}, or until its \
-         client goes; `read_output` shows what it writes."
+        "started {id}\nThe service is ready: {why}. It goes on until `cancel` with operation_id {id}, or until \
+         the client disconnects; `read_output` shows what it writes."
+    );
+    message += &so_far(operation);
+    with_record(text(message), &operation.record(), &[])
+}
+
+/// The answer to a call that started a service which is not ready in time.
+pub(super) fn not_ready(operation: &OperationHandle, why: &str) -> CallToolResult {
+    let id = operation.id();
+    let mut message = format!(
+        "started {id}\nThe service is not ready yet: {why}. It is still running; look at it with `read_output`, or stop it with \
+         `cancel` (operation_id {id})."
     );
     message += &so_far(operation);
     with_record(text(message), &operation.record(), &[])

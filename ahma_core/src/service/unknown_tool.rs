@@ -28,7 +28,7 @@ pub(super) fn message(offered: &ToolSnapshot, name: &str) -> String {
     if let Some(tool) = unfitting.find(|it| it.name == name) {
         let files = tool.only_if.join(", ");
         return format!(
-            "the tool `{name}` is not for this project: it needs one of these files: {files}"
+            "the tool `{name}` does not apply here: the project has none of these: {files}"
         );
     }
     if declared.disabled().iter().any(|it| *it == name) {

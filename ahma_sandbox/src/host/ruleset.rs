@@ -122,8 +122,14 @@ fn rules(
     for path in granted.cloned().chain([policy.home()]) {
         created = grant_real(created, &path, read_and_execute & handled)?;
     }
+    let only_in_place = AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock;
+    let only_in_place = only_in_place | AccessFs::MakeChar | AccessFs::MakeBlock;
     for path in policy.writable() {
-        created = grant_real(created, &path, writable() & handled)?;
+        let rights = match policy.without_links.contains(&path) {
+            true => writable() & !only_in_place,
+            false => writable(),
+        };
+        created = grant_real(created, &path, rights & handled)?;
     }
     Ok(created)
 }

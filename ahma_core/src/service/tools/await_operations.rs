@@ -116,7 +116,7 @@ impl AnswerTool for Await {
             &args.operation_id,
         ) && operation.state().is_final()
         {
-            operation.note_given();
+            note_given(operation, request);
             let result = respond::finished(operation, context);
             return Ok(respond::with_records(result, &[operation.record()]));
         }
@@ -140,6 +140,13 @@ impl AnswerTool for Await {
     }
 }
 
+/// Notes that the caller has been given a result, when it is the one who asked for it.
+fn note_given(operation: &OperationHandle, request: Request<'_>) {
+    if operation.origin().key == request.caller.origin.key {
+        operation.note_given();
+    }
+}
+
 /// What is said of each operation.
 fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Vec<String> {
     let mut length = 0;
@@ -153,7 +160,7 @@ fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Vec<Strin
             let line = respond::summary(&operation.record());
             return format!("{line} (not shown here; `await` it alone)");
         }
-        operation.note_given();
+        note_given(operation, request);
         let text = respond::finished_text(operation, request.context);
         length += text.len();
         text

@@ -41,7 +41,8 @@ impl AnswerTool for FindTools {
 
     async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
         let offered = request.context.registry.current();
-        let Some(query) = args.query else {
+        let query = args.query.filter(|query| !query.trim().is_empty());
+        let Some(query) = query else {
             let names = offered.hidden().iter().map(|it| &*it.definition.name);
             return Ok(respond::text(names.collect::<Vec<_>>().join("\n")));
         };
@@ -50,7 +51,7 @@ impl AnswerTool for FindTools {
         let count = found.len();
         found.truncate(args.limit.clamp(1, MAX_TOOLS));
         if found.is_empty() {
-            let what = "no tool that is not listed matches; `find_tools` without a query names all of them";
+            let what = "no unlisted tool matches; `find_tools` without a query names all of them";
             return Ok(respond::text(what));
         }
         let mut lines: Vec<String> = found.iter().map(|(_, tool)| shown(tool)).collect();

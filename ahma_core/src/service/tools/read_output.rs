@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use regex::RegexBuilder;
 use rmcp::model::CallToolResult;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,10 +11,9 @@ use tokio::time::timeout;
 use super::built_in::{AnswerTool, Request};
 use crate::output::{Output, PageRequest};
 use crate::service::call_error::CallError;
+use crate::service::caller_pattern;
 use crate::service::respond;
 
-/// A pattern that is larger when it is compiled would search too slowly.
-const MAX_PATTERN_BYTES: usize = 1 << 18;
 /// How long a search may take.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
 const DEFAULT_PAGE: usize = 32 * 1024;
@@ -71,12 +69,7 @@ impl AnswerTool for ReadOutput {
 }
 
 async fn search(output: &Output, pattern: &str) -> Result<String, CallError> {
-    let pattern = RegexBuilder::new(pattern)
-        .size_limit(MAX_PATTERN_BYTES)
-        .build()
-        .map_err(|error| {
-            CallError::new(format!("the pattern is not a regular expression: {error}"))
-        })?;
+    let pattern = caller_pattern::pattern("pattern", pattern)?;
     let totals = output.totals();
     let searching = timeout(SEARCH_TIMEOUT, output.search(&pattern));
     let found = searching.await.map_err(|_| {

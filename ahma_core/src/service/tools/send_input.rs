@@ -48,7 +48,7 @@ impl AnswerTool for SendInput {
         let operation = operation.ok_or_else(|| respond::no_operation(id))?;
         let input = operation.input().ok_or_else(|| {
             CallError::new(format!("{id} was not started with `\"input\": true`"))
-                .with_hint("its input has ended already; start it again with it")
+                .with_hint("its standard input is closed; start it again with `\"input\": true`")
         })?;
         if operation.state().is_final() {
             return Err(

@@ -47,7 +47,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
     let uptime = SystemTime::now().duration_since(context.started);
     let modes = match style.always_sync {
         true => json!(["sync"]),
-        false => json!(["async", "sync", "auto"]),
+        false => json!(["async", "sync", "auto", "service"]),
     };
     let operations = context.operations();
     Ok(json!({

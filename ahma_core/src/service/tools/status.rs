@@ -88,7 +88,7 @@ impl AnswerTool for Status {
             row += &format!(": {}", operation.command());
             row += &format!("\n  in {}, since {started}", record.working_directory);
             match (&ends, record.state.is_final()) {
-                (Some(ends), false) => row += &format!(", stopped at {ends}"),
+                (Some(ends), false) => row += &format!(", deadline {ends}"),
                 (None, false) if operation.is_service() => row += ", a service",
                 _ => {}
             }

@@ -77,7 +77,7 @@ fn a_tool_that_is_not_offered_is_explained() {
         ),
         (
             "unfitting",
-            "the tool `unfitting` is not for this project: it needs one of these files: x.toml",
+            "the tool `unfitting` does not apply here: the project has none of these: x.toml",
         ),
         ("off", "the tool `off` is switched off by its file"),
         ("zzz", "there is no tool `zzz`"),

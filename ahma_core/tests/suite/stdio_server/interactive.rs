@@ -260,3 +260,15 @@ fn a_script_that_leaves_processes_behind_says_how_many_were_ended() {
     let none = served.sync("sleep 0 & wait; echo done");
     assert!(!none.text.contains("left running"), "{none:?}");
 }
+
+/// Proves: O34.
+#[test]
+fn a_service_without_network_is_ready_when_it_listens_on_its_own_loopback() {
+    let mut served = Served::with(&["--network", "off"], &[]);
+    let call = json!({
+        "command": "python3 -u -m http.server 18477 --bind 127.0.0.1",
+        "execution_mode": "service", "ready": { "port": 18477 }
+    });
+    let answer = served.client.call("sandboxed_shell", &call);
+    assert!(answer.text.contains("listens on port 18477"), "{answer:?}");
+}

@@ -132,7 +132,7 @@ fn what_is_not_listed_is_found_and_called_in_both_lifecycles() {
         assert!(said.lines().any(|it| it == "git_clone"), "{said}");
     }
     for said in call("find_tools", json!({ "query": "zzz" })) {
-        assert!(said.contains("no tool"), "{said}");
+        assert!(said.contains("no unlisted tool"), "{said}");
     }
     let branch = json!({ "name": "git_init", "arguments": { "directory": "sub", "execution_mode": "sync" } });
     for said in call("call_tool", branch) {

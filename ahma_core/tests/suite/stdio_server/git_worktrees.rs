@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use ahma_tests::served::over_stdio::Served;
 use ahma_tests::Workspace;
+use ahma_tests::served::over_stdio::Served;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

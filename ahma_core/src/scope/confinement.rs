@@ -79,7 +79,7 @@ impl Confinement {
             policy.seeds.extend(toolchain.seeds.clone());
         }
         if config.user_path {
-            let programs = user_path::find(server, &left_by_any, secret);
+            let programs = user_path::find(server, &left_by_any, secret, &policy.read);
             policy.read.extend(programs);
         }
         // A command may have put something in its place; without it commits have no author, and the rest works.

@@ -60,11 +60,12 @@ const NEVER_BELOW: [&str; 3] = [
 ];
 
 /// What commands may read of the user's own programs. What they can write (`writable`) is not believed, and what must stay
-/// out of their reach (`secret`) is not granted.
+/// out of their reach (`secret`) is not granted. What is granted already (`known`), such as a toolchain, is not looked at.
 pub(super) fn find(
     server: &BTreeMap<OsString, OsString>,
     writable: &[PathBuf],
     secret: &[PathBuf],
+    known: &[PathBuf],
 ) -> Vec<PathBuf> {
     let variable = |name: &str| server.get(OsStr::new(name));
     let home = variable("HOME").and_then(|home| Path::new(home).canonicalize().ok());
@@ -80,6 +81,7 @@ pub(super) fn find(
     let directories: Vec<PathBuf> = std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
         .filter_map(|directory| resolve_outside(&directory, writable))
+        .filter(|real| !known.iter().any(|it| real.starts_with(it)))
         .filter(|real| real.is_dir())
         .collect();
     for directory in &directories {
@@ -275,7 +277,7 @@ mod tests {
                 ("PATH".into(), path.into()),
             ]);
             let secret = [self.path.join(".local/state/ahma_mcp")];
-            let found = find(&server, writable, &secret);
+            let found = find(&server, writable, &secret, &[]);
             let below = found.iter().map(|it| it.strip_prefix(&self.path).unwrap());
             below.map(|it| it.to_str().unwrap().to_owned()).collect()
         }

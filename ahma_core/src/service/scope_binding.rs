@@ -4,7 +4,7 @@
 //! decided once and for good, whatever it is: a client whose first root is another one later loses its session.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -80,7 +80,9 @@ pub(super) struct SessionScope {
     decided: watch::Sender<Option<Decided>>,
     /// The first root, by which it was decided.
     root: OnceLock<String>,
-    /// The client is being asked whether that has changed.
+    /// How often the client has said that its roots changed.
+    changes: AtomicUsize,
+    /// It is being asked whether that one did.
     asking_again: AtomicBool,
 }
 
@@ -94,6 +96,7 @@ impl ScopeBinding {
             deciding: Mutex::default(),
             decided: watch::Sender::new(None),
             root: OnceLock::new(),
+            changes: AtomicUsize::new(0),
             asking_again: AtomicBool::new(false),
         }))
     }
@@ -121,25 +124,38 @@ impl ScopeBinding {
         let ScopeBinding::PerSession(own) = self else {
             return;
         };
-        // Before the scope is decided nothing can have changed; one question at a time is enough.
-        if own.root.get().is_none() || own.asking_again.swap(true, Ordering::Relaxed) {
+        // Before the scope is decided nothing can have changed.
+        if own.root.get().is_none() {
+            return;
+        }
+        own.changes.fetch_add(1, Ordering::Relaxed);
+        // One question at a time; whoever asks asks again when there was another change meanwhile.
+        if own.asking_again.swap(true, Ordering::Relaxed) {
             return;
         }
         let (own, peer) = (Arc::clone(own), peer.clone());
         tokio::spawn(async move {
-            let asking = timeout(ROOTS_TIMEOUT, own.has_other_root(&peer));
-            let has_changed = tokio::select! {
-                // A client that does not answer has changed nothing: its commands stay where they are.
-                has_changed = asking => has_changed.unwrap_or(false),
-                () = caller::closed(Some(&own.session)) => false,
-            };
-            own.asking_again.store(false, Ordering::Relaxed);
-            if has_changed {
-                tracing::warn!(
-                    session = own.session.id(),
-                    "its first root changed after its scope was set"
-                );
-                own.session.revoke();
+            loop {
+                let before = own.changes.load(Ordering::Relaxed);
+                let asking = timeout(ROOTS_TIMEOUT, own.has_other_root(&peer));
+                let has_changed = tokio::select! {
+                    // A client that does not answer has changed nothing: its commands stay where they are.
+                    has_changed = asking => has_changed.unwrap_or(false),
+                    () = caller::closed(Some(&own.session)) => return,
+                };
+                if has_changed {
+                    tracing::warn!(
+                        session = own.session.id(),
+                        "its first root changed after its scope was set"
+                    );
+                    own.session.revoke();
+                    return;
+                }
+                // Nothing is awaited between the two, so no change is missed.
+                if own.changes.load(Ordering::Relaxed) == before {
+                    own.asking_again.store(false, Ordering::Relaxed);
+                    return;
+                }
             }
         });
     }

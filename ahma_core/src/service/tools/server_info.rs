@@ -162,7 +162,12 @@ async fn processes(first: &[u32]) -> Option<usize> {
             && let Ok(Some(thread)) = tasks.next_entry().await
         {
             let children = tokio::fs::read_to_string(thread.path().join("children")).await;
-            let children = children.ok()?;
+            let children = match children {
+                Ok(children) => children,
+                // It has ended meanwhile.
+                Err(_) if count > 1 => continue,
+                Err(_) => return None,
+            };
             waiting.extend(
                 children
                     .split_whitespace()

@@ -84,7 +84,7 @@ pub use macos::{
     become_host_if_asked, enlarge_pipe, give_memory_back, keep_own_files_private,
     protect_this_process,
 };
-pub use policy::{Launch, Layer, Limits, LockPlace, Network, SandboxPolicy, Seed};
+pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
 pub use prewarm::PrewarmSpec;
 pub use private_dir::{PrivateDir, remove_directory};
 pub use probe::probe;

@@ -22,8 +22,6 @@ pub struct SandboxPolicy {
     pub write: Vec<PathBuf>,
     /// Those of them in which nothing but files and directories can be made: programs outside would follow a link there.
     pub without_links: Vec<PathBuf>,
-    /// Directories among those that commands may read in which they may also make files, for a while.
-    pub lock_places: Vec<LockPlace>,
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
     /// do not exist when a host starts are not protected by it.
     pub protect: Vec<PathBuf>,
@@ -57,7 +55,6 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             without_links: Vec::new(),
-            lock_places: Vec::new(),
             protect: Vec::new(),
             protect_in_place: Vec::new(),
             seeds: Vec::new(),
@@ -87,17 +84,6 @@ impl SandboxPolicy {
     pub fn temporary(&self) -> PathBuf {
         self.private_dir.join("tmp")
     }
-}
-
-/// A directory that programs put lock files into, and new versions of files. What is in it when a host starts can be read
-/// only, unless it is granted for writing, and nothing but files can be made there. Needs a view: elsewhere the directory
-/// is only read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LockPlace {
-    /// One of those that can be read.
-    pub directory: PathBuf,
-    /// Names in it of files that may be replaced.
-    pub replaced: Vec<String>,
 }
 
 /// A cache of the user's, and the private one that begins with it.

@@ -210,7 +210,7 @@ impl Http {
         let (path, address) = (self.place.path(), self.server.address());
         let url = address.url("/mcp");
         tracing::info!(%address, "serving over HTTP");
-        // What an IDE starts writes to a log, which is no place for a key.
+        // What an IDE starts writes to a log, which is not the place for a key.
         let hides_key = mode == Mode::Dual && !io::stderr().is_terminal();
         let token = self.token.as_ref().filter(|_| !hides_key);
         let mut text = announcement(address, &url, token, scope.directory());

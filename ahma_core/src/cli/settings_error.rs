@@ -57,7 +57,7 @@ fn wide_hint(error: &ScopeError) -> &'static str {
 }
 
 impl SettingsError {
-    /// Whether the only fault is that this directory is no project.
+    /// Whether the only fault is that this directory is not a project.
     pub(super) fn is_about_width(&self) -> bool {
         matches!(
             self,

@@ -3,9 +3,9 @@
 //!
 //! The `.git` of such a scope is a file that names a directory of the repository, and commands may have written it. So it is
 //! believed only when that directory, which they cannot write, names the scope in return. Granted are objects, references
-//! and their logs, and the worktree's own directory; settings, hooks and whatever else is in the repository can only be
-//! read. Git locks references with files in the repository itself, so files can be made there. Decided when the scope is
-//! opened, never later. May block.
+//! and their logs, and the worktree's own directory, without links; settings, hooks and whatever else is in the repository can
+//! only be read, so what locks references in the repository itself does not work. Decided when the scope is opened, never
+//! later. May block.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use ahma_sandbox::{LockPlace, open_beneath, open_directory, read_beneath};
+use ahma_sandbox::{open_beneath, open_directory, read_beneath};
 use rustix::fs::Dir;
 
 use super::trusted_path::resolve_outside;
@@ -31,12 +31,8 @@ const ALWAYS: [&str; 2] = ["objects", "refs"];
 const WHERE_PRESENT: [&str; 3] = ["logs", "reftable", "lfs"];
 /// What a repository has besides.
 const SIGNS: [&str; 3] = ["HEAD", "config", "hooks"];
-/// A file that Git writes anew.
-const REPLACED: &str = "packed-refs";
 /// In the worktree's own directory: what says where the repository is, and settings.
 const FIXED: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
-/// What a command could add to the repository: it is read-only as soon as it is there.
-const FIXED_IN_REPOSITORY: [&str; 2] = ["commondir", "config.worktree"];
 
 /// What the commands of a worktree need of its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,13 +40,11 @@ pub(super) struct WorktreeGrant {
     /// The repository.
     pub(super) read: PathBuf,
     pub(super) write: Vec<PathBuf>,
-    /// Where they lock references.
-    pub(super) lock_place: LockPlace,
     /// What they may not write of that.
     pub(super) protect: Vec<PathBuf>,
 }
 
-/// The grant for a scope; none when it is no linked worktree of this user, or one that cannot be believed. `writable` is
+/// The grant for a scope; none when it is not a linked worktree of this user, or one that cannot be believed. `writable` is
 /// what commands of any scope can write, `private` must stay out of their reach.
 pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option<WorktreeGrant> {
     let own = named_by(&read_at(scope, ".git")?, scope)?;
@@ -83,15 +77,7 @@ pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option
     Some(WorktreeGrant {
         read: repository.to_owned(),
         write,
-        lock_place: LockPlace {
-            directory: repository.to_owned(),
-            replaced: vec![REPLACED.to_owned()],
-        },
-        protect: FIXED
-            .iter()
-            .map(|name| own.join(name))
-            .chain(FIXED_IN_REPOSITORY.iter().map(of_repository))
-            .collect(),
+        protect: FIXED.iter().map(|name| own.join(name)).collect(),
     })
 }
 
@@ -122,7 +108,7 @@ fn names_in(scope: &Path) -> Vec<OsString> {
     names.filter(|name| name != "." && name != "..").collect()
 }
 
-/// What is in a small file of a directory, which is no link.
+/// What is in a small file of a directory, which is not a link.
 fn read_at(directory: &Path, name: impl AsRef<Path>) -> Option<String> {
     let root = open_directory(directory).ok()?;
     let bytes = read_beneath(&root, name.as_ref(), MAX_BYTES).ok()?;
@@ -146,7 +132,7 @@ fn line(content: &str) -> Option<&str> {
     (!line.is_empty() && !line.contains(['\n', '\0'])).then_some(line)
 }
 
-/// Whether it belongs to the user whose server this is, and is no link.
+/// Whether it belongs to the user whose server this is, and is not a link.
 fn is_own(path: &Path) -> bool {
     let me = rustix::process::geteuid().as_raw();
     fs::symlink_metadata(path).is_ok_and(|about| about.uid() == me && !about.is_symlink())
@@ -217,16 +203,10 @@ mod tests {
         let expected = WorktreeGrant {
             read: repository.path("main/.git"),
             write: of(&["objects", "refs", "logs", own]),
-            lock_place: LockPlace {
-                directory: repository.path("main/.git"),
-                replaced: vec!["packed-refs".to_owned()],
-            },
             protect: of(&[
                 "worktrees/scope/commondir",
                 "worktrees/scope/gitdir",
                 "worktrees/scope/config.worktree",
-                "commondir",
-                "config.worktree",
             ]),
         };
         assert_eq!(repository.granted(), Some(expected.clone()));

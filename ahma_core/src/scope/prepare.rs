@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ahma_sandbox::{SandboxPolicy, SandboxReport};
+use ahma_sandbox::SandboxReport;
 use tokio::task::spawn_blocking;
 
 use super::availability::look;
@@ -50,7 +50,7 @@ pub(super) async fn prepare(
         let owner = Arc::new(OwnerWarnings::new(&policy.scope, audit, say));
         let watch = WatchConfig {
             scope: policy.scope.clone(),
-            granted: watched_grants(policy),
+            granted: policy.write.clone(),
             tools: [tools.directories(), vec![policy.scope.join("tools")]].concat(),
             protected: policy.protect.clone(),
             unprotected: config
@@ -113,15 +113,6 @@ pub(super) fn presentation(config: &ScopeConfig) -> Presentation {
 fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
     let path = environment.iter().find(|(name, _)| name == "PATH");
     path.map(|(_, value)| value.as_os_str()).unwrap_or_default()
-}
-
-/// Where commands can write besides the scope. What is granted of a repository is looked at with the repository.
-fn watched_grants(policy: &SandboxPolicy) -> Vec<PathBuf> {
-    let places = policy.lock_places.iter().map(|place| &place.directory);
-    let places: Vec<PathBuf> = places.cloned().collect();
-    let is_apart = |path: &&PathBuf| !places.iter().any(|place| path.starts_with(place));
-    let others = policy.write.iter().filter(is_apart);
-    others.chain(&places).cloned().collect()
 }
 
 /// Reads the tool files for the first time.

@@ -196,7 +196,7 @@ impl Found<'_> {
     }
 }
 
-/// Whether a path is, or leads to, a file that can be run: no directory, and no other file that a link names.
+/// Whether a path is, or leads to, a file that can be run: not a directory, and not any other file that a link names.
 fn leads_to_program(path: &Path) -> bool {
     let about = path.metadata();
     about.is_ok_and(|about| about.is_file() && about.mode() & 0o111 != 0)
@@ -345,7 +345,7 @@ mod tests {
             home.found("~:~/.local/bin:~/project/bin:~/.ssh", &writable),
             [".local/bin"]
         );
-        // Neither a directory, nor a file that is no program, nor what is below something secret.
+        // Neither a directory, nor a file that is not a program, nor what is below something secret.
         home.file("data/notes", "secret");
         let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         fs::set_permissions(home.path.join("data/notes"), plain).unwrap();

@@ -108,15 +108,6 @@ fn rules(
     for path in &policy.read {
         created = grant_real(created, path, read_and_execute & handled)?;
     }
-    let in_view = matches!(surroundings, Surroundings::View(_));
-    if in_view && !policy.read_only {
-        // What is there is read-only by its mount; nothing else than files can be added.
-        let files = AccessFs::MakeReg | AccessFs::RemoveFile;
-        let files = files | AccessFs::WriteFile | AccessFs::Truncate;
-        for place in &policy.lock_places {
-            created = grant_real(created, &place.directory, files & handled)?;
-        }
-    }
     // What cannot be written can still be read.
     let granted = policy.write.iter().chain([&policy.scope]);
     for path in granted.cloned().chain([policy.home()]) {

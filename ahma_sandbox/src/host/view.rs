@@ -10,7 +10,6 @@
 
 mod caches;
 mod etc;
-mod lock_places;
 mod mounts;
 mod sources;
 

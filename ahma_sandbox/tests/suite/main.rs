@@ -20,7 +20,6 @@ mod files;
 mod generations;
 mod lifecycle;
 mod limits;
-mod lock_places;
 mod loopback;
 mod network;
 mod planted_etc;

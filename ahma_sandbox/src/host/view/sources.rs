@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::mounts::{Kind, Tree};
-use super::{READ_ONLY, caches, lock_places};
+use super::{READ_ONLY, caches};
 use crate::policy::SandboxPolicy;
 use crate::system_paths::{DEVICES, PROC_FILES, PROGRAMS, READABLE};
 
@@ -83,14 +83,7 @@ impl Granted {
             .iter()
             .filter(|path| !is_covered(path, &writable))
         {
-            let place = policy.lock_places.iter().find(|it| it.directory == *path);
-            match place.filter(|_| !policy.read_only) {
-                None => paths.push((path.clone(), Tree::of(path)?, READ_ONLY)),
-                Some(place) => {
-                    paths.push((path.clone(), Tree::of(path)?, 0));
-                    paths.extend(lock_places::fixed_entries(place)?);
-                }
-            }
+            paths.push((path.clone(), Tree::of(path)?, READ_ONLY));
         }
         for path in &writable {
             let others: Vec<&PathBuf> = writable.iter().copied().filter(|it| it != path).collect();

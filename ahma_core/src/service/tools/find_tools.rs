@@ -4,6 +4,7 @@ use rmcp::model::{CallToolResult, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 
 use super::built_in::{AnswerTool, Request};
 use crate::service::call_error::CallError;
@@ -46,15 +47,21 @@ impl AnswerTool for FindTools {
             let names = offered.hidden().iter().map(|it| &*it.definition.name);
             return Ok(respond::text(names.collect::<Vec<_>>().join("\n")));
         };
-        let words = words(&query);
-        let mut found = ranked(offered.hidden().iter().map(|it| &it.definition), &words);
-        let count = found.len();
-        found.truncate(args.limit.clamp(1, MAX_TOOLS));
+        // How much there is to search, projects decide.
+        let searching = spawn_blocking(move || {
+            let tools = offered.hidden().iter().map(|it| &it.definition);
+            let found = ranked(tools, &words(&query));
+            let best = found.iter().take(args.limit.clamp(1, MAX_TOOLS));
+            let best: Vec<Tool> = best.map(|(_, tool)| (*tool).clone()).collect();
+            (best, found.len())
+        });
+        let stopped = |_| CallError::failed("the server stops");
+        let (found, count) = searching.await.map_err(stopped)?;
         if found.is_empty() {
             let what = "no unlisted tool matches; `find_tools` without a query names all of them";
             return Ok(respond::text(what));
         }
-        let mut lines: Vec<String> = found.iter().map(|(_, tool)| shown(tool)).collect();
+        let mut lines: Vec<String> = found.iter().map(shown).collect();
         if count > found.len() {
             let more = count - found.len();
             lines.push(format!(
@@ -62,8 +69,7 @@ impl AnswerTool for FindTools {
             ));
         }
         let mut result = respond::text(lines.join("\n\n"));
-        let tools: Vec<&Tool> = found.iter().map(|(_, tool)| *tool).collect();
-        result.structured_content = Some(json!({ "tools": tools }));
+        result.structured_content = Some(json!({ "tools": found }));
         Ok(result)
     }
 }

@@ -29,6 +29,8 @@ pub struct McpProcess {
     cache: Workspace,
     /// Those that came and nobody has asked for.
     notifications: VecDeque<Value>,
+    /// Answers that came before those that were waited for.
+    early: VecDeque<Value>,
 }
 
 impl McpProcess {
@@ -87,6 +89,7 @@ impl McpProcess {
             next_id: 1,
             cache,
             notifications: VecDeque::new(),
+            early: VecDeque::new(),
         }
     }
 
@@ -166,19 +169,18 @@ impl McpProcess {
         writeln!(input, "{message}").expect("the server reads");
     }
 
-    /// Waits for the answer to a request; other messages are passed over, but must be messages.
+    /// Waits for the answer to a request; other messages are kept until they are asked for.
     pub fn answer(&mut self, id: u64) -> Value {
-        self.answer_keeping(id, &mut Vec::new())
-    }
-
-    /// The same, keeping the answers to other requests that come before it.
-    pub fn answer_keeping(&mut self, id: u64, others: &mut Vec<(u64, Value)>) -> Value {
+        let is_it = |message: &Value| message["id"].as_u64() == Some(id);
+        if let Some(at) = self.early.iter().position(is_it) {
+            return self.early.remove(at).expect("it was found");
+        }
         let end = Instant::now() + TIMEOUT;
         loop {
             let message = self.next_message(end, id);
             match message["id"].as_u64() {
-                Some(answered) if answered == id => return message,
-                Some(answered) => others.push((answered, message)),
+                Some(_) if is_it(&message) => return message,
+                Some(_) => self.early.push_back(message),
                 None => self.notifications.push_back(message),
             }
         }

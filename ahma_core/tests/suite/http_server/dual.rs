@@ -175,13 +175,8 @@ fn a_hundred_callers_on_each_side_at_once_get_each_their_own_answer() {
             dual.ide.send("tools/call", &params)
         })
         .collect();
-    let mut early = Vec::new();
     for (number, id) in ids.into_iter().enumerate() {
-        let found = early.iter().position(|(answered, _)| *answered == id);
-        let answer = match found {
-            Some(position) => early.swap_remove(position).1,
-            None => dual.ide.answer_keeping(id, &mut early),
-        };
+        let answer = dual.ide.answer(id);
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with(&format!("stdio {number}\n")), "{answer}");
     }

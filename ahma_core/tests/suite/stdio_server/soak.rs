@@ -15,17 +15,13 @@ fn run(served: &mut Served, count: usize) {
         "name": "sandboxed_shell", "arguments": { "command": "echo hello", "execution_mode": "sync" }
     });
     let mut waiting = VecDeque::new();
-    let mut others = Vec::new();
     for number in 0..count + IN_FLIGHT {
         if number < count {
             waiting.push_back(served.client.send("tools/call", &call));
         }
         if number >= IN_FLIGHT {
             let id = waiting.pop_front().unwrap();
-            let answer = match others.iter().position(|(other, _)| *other == id) {
-                Some(index) => others.swap_remove(index).1,
-                None => served.client.answer_keeping(id, &mut others),
-            };
+            let answer = served.client.answer(id);
             let text = answer["result"]["content"][0]["text"].as_str().unwrap();
             assert!(text.starts_with("hello\n"), "{answer}");
         }

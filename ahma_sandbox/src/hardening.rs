@@ -15,14 +15,18 @@ pub fn protect_this_process() -> io::Result<()> {
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Has memory that is not needed any more given back at once, instead of keeping some for later. A server that has
+/// What each heap of the allocator may keep for later: enough that growing it step by step is no call to the kernel each
+/// time, which would hold up all other threads.
+const KEPT_PER_HEAP: i32 = 64 * 1024;
+
+/// Has memory that is not needed any more given back soon, instead of keeping it for later. A server that has
 /// answered something large once would else hold on to that much, and spread what it keeps for long all over it.
 pub fn give_memory_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets a number of the allocator, which takes its own lock for it.
     #[expect(unsafe_code, reason = "the allocator has no other face")]
     unsafe {
-        libc::mallopt(libc::M_TOP_PAD, 0);
+        libc::mallopt(libc::M_TOP_PAD, KEPT_PER_HEAP);
     }
 }
 

@@ -28,6 +28,15 @@ pub struct PrivateDir {
 impl PrivateDir {
     /// Makes one below `base`, which must be outside every scope.
     pub fn create(base: &Path) -> io::Result<Self> {
+        Self::create_with(base, &["home/.cache", "home/.config", "home/.run"])
+    }
+
+    /// The same for commands whose home is elsewhere: nothing is in its own.
+    pub fn create_beside_home(base: &Path) -> io::Result<Self> {
+        Self::create_with(base, &[])
+    }
+
+    fn create_with(base: &Path, parts: &[&str]) -> io::Result<Self> {
         let base = base.canonicalize()?;
         loop {
             let name = format!("{PREFIX}{:016x}", random()?);
@@ -35,14 +44,14 @@ impl PrivateDir {
             // abandoned.
             let unfinished = base.join(format!(".{name}"));
             match fs::DirBuilder::new().mode(0o700).create(&unfinished) {
-                Ok(()) => return Self::fill(&unfinished, base.join(name)),
+                Ok(()) => return Self::fill(&unfinished, base.join(name), parts),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn fill(unfinished: &Path, path: PathBuf) -> io::Result<Self> {
+    fn fill(unfinished: &Path, path: PathBuf, parts: &[&str]) -> io::Result<Self> {
         let lock = open(
             unfinished.join(LOCK),
             OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC,
@@ -50,7 +59,7 @@ impl PrivateDir {
         )?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         rustix::io::write(&lock, MARK)?;
-        for directory in ["home", "tmp", "home/.cache", "home/.config", "home/.run"] {
+        for directory in ["home", "tmp"].iter().chain(parts) {
             fs::DirBuilder::new()
                 .mode(0o700)
                 .create(unfinished.join(directory))?;
@@ -75,11 +84,14 @@ impl PrivateDir {
         )]
         for entry in fs::read_dir(base)? {
             let path = entry?.path();
-            let is_ours = fs::symlink_metadata(&path).is_ok_and(|about| {
-                about.is_dir() && about.uid() == me && about.mode() & 0o777 == 0o700
-            });
-            if is_ours
-                && has_our_name(&path)
+            // By name first: there may be thousands of entries, and few of them are ours.
+            let is_ours = |path: &Path| {
+                fs::symlink_metadata(path).is_ok_and(|about| {
+                    about.is_dir() && about.uid() == me && about.mode() & 0o777 == 0o700
+                })
+            };
+            if has_our_name(&path)
+                && is_ours(&path)
                 && is_abandoned(&path)
                 && remove_directory(&path).is_ok()
             {

@@ -183,7 +183,6 @@ async fn serve(
 ) -> Result<(), StartupError> {
     let mut signals = StopSignals::listen()?;
     let reload_signal = ReloadSignal::listen()?;
-    shared.sweep();
     // Before the sandbox starts: what commands must not write has to be there by then.
     let bound = settings
         .http
@@ -192,7 +191,13 @@ async fn serve(
     let bound = bound.transpose()?;
     let by_roots = settings.scope_by_roots.clone();
     let unconfined = settings.scope.unconfined;
-    let scope = Arc::new(Scope::prepare(settings.scope, &shared).await?);
+    // A disk may be slow, or a file of the user a pipe that nobody writes to.
+    let scope = tokio::select! {
+        prepared = Scope::prepare(settings.scope, &shared) => Arc::new(prepared?),
+        () = signals.next() => return Ok(()),
+    };
+    // Not earlier: the client waits for the tools, and nobody for this.
+    shared.sweep();
     let reloading = Arc::clone(&shared);
     reload_signal.on_signal(move || reloading.reload_all());
     let client_rules = isolation.clone().filter(|_| by_roots.is_some());

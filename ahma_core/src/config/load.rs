@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::thread;
 
 use super::catalog::Catalog;
 use super::checked::CheckedFile;
@@ -13,6 +14,9 @@ use super::raw::RawToolFile;
 use super::resolve::resolve;
 use super::server_facts::ServerFacts;
 use super::text;
+
+/// Bytes of files that two threads check sooner than one.
+const WORTH_A_THREAD: usize = 64 * 1024;
 
 /// Checks all files. Never fails: what is wrong is in the result.
 pub fn load(sources: Vec<SourceFile>, facts: &ServerFacts) -> Catalog {
@@ -26,9 +30,8 @@ pub fn load_beside(
     shipped: Vec<SourceFile>,
     facts: &ServerFacts,
 ) -> Catalog {
-    let own: Vec<CheckedFile> = sources.into_iter().map(|it| check(it, facts)).collect();
-    let shipped = shipped.into_iter().map(|it| check(it, facts));
-    let mut shipped: Vec<CheckedFile> = shipped.collect();
+    let own = check_all(sources, facts);
+    let mut shipped = check_all(shipped, facts);
     shipped.retain(|file| !own.iter().any(|other| other.replaces(file)));
     let taken: HashSet<&str> = own
         .iter()
@@ -42,6 +45,37 @@ pub fn load_beside(
     }
     drop(taken);
     link::link(own.into_iter().chain(shipped).collect(), facts)
+}
+
+/// Checks files one by one; many of them in two threads, since a client waits for its tools.
+fn check_all(sources: Vec<SourceFile>, facts: &ServerFacts) -> Vec<CheckedFile> {
+    let in_order = |sources: Vec<SourceFile>| -> Vec<CheckedFile> {
+        sources.into_iter().map(|it| check(it, facts)).collect()
+    };
+    let size = |it: &SourceFile| it.content.as_ref().map_or(0, Vec::len);
+    let mut rest: usize = sources.iter().map(size).sum();
+    if rest < WORTH_A_THREAD {
+        return in_order(sources);
+    }
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let half = rest / 2;
+    for source in sources {
+        rest -= size(&source);
+        if rest >= half {
+            first.push(source);
+        } else {
+            second.push(source);
+        }
+    }
+    thread::scope(|scope| {
+        let other = scope.spawn(|| in_order(second));
+        let mut checked = in_order(first);
+        match other.join() {
+            Ok(others) => checked.extend(others),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        checked
+    })
 }
 
 fn check(source: SourceFile, facts: &ServerFacts) -> CheckedFile {

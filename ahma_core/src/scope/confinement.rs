@@ -41,14 +41,17 @@ impl Confinement {
         server: &BTreeMap<OsString, OsString>,
         (homes, secret): (Option<&Path>, &[PathBuf]),
     ) -> Result<Self, OpenError> {
-        let private = PrivateDir::create(base)?;
-        let mut policy = policy(config, private.path());
         let homes = homes.filter(|_| config.keep_home);
         let kept = homes.map(|homes| kept_home::open(homes, &config.directory));
         let kept = kept.and_then(|kept| {
             let warn = |error| tracing::warn!("no home of commands can be kept: {error}");
             kept.map_err(warn).ok()
         });
+        let private = match &kept {
+            Some(_) => PrivateDir::create_beside_home(base)?,
+            None => PrivateDir::create(base)?,
+        };
+        let mut policy = policy(config, private.path());
         policy.kept_home = kept.as_ref().map(|kept| kept.path.clone());
         let mut protect = protected_paths(config, tools).map_err(OpenError::Unprotected)?;
         let writable = written_by_any(config);

@@ -3,12 +3,12 @@
 //! Commands of earlier servers have written there, so nothing of it is believed, and nothing is written through a link in it.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io::{self, Read as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use sha2::{Digest as _, Sha256};
 
 /// A home that nobody has used for so long is removed.
@@ -98,15 +98,32 @@ fn make(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts a file in place of whatever has its name.
+/// Puts a file in place of whatever has its name, unless it is there already as it should be.
 pub(super) fn write(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     use std::io::Write as _;
+    if holds(&directory.join(name), content) {
+        return Ok(());
+    }
     let mut file = tempfile::Builder::new()
         .prefix(".ahma-")
         .tempfile_in(directory)?;
     file.write_all(content)?;
     file.persist(directory.join(name))?;
     Ok(())
+}
+
+/// Whether a file of its own, no link and no pipe, has exactly this content.
+fn holds(path: &Path, content: &[u8]) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(fs::File::from) else {
+        return false;
+    };
+    let is_as_long = file.metadata().is_ok_and(|about| {
+        about.is_file() && about.nlink() == 1 && usize::try_from(about.len()) == Ok(content.len())
+    });
+    let mut found = Vec::with_capacity(content.len());
+    let limit = u64::try_from(content.len()).unwrap_or(u64::MAX);
+    is_as_long && file.take(limit).read_to_end(&mut found).is_ok() && found == content
 }
 
 #[cfg(test)]

@@ -97,7 +97,8 @@ struct Hosts {
     children: Vec<Child>,
     standby: Option<StandbyHost>,
     keeps_standby: bool,
-    etc: PublicEtc,
+    /// Looked at when the first host starts: a client waits for the tools before it waits for a host.
+    etc: Option<PublicEtc>,
 }
 
 /// Serves requests until nobody is left who could make one.
@@ -107,8 +108,7 @@ pub(super) fn run(program: PathBuf, work: &mpsc::Receiver<Request>) {
         children: Vec::new(),
         standby: None,
         keeps_standby: true,
-        // Before anybody needs it.
-        etc: PublicEtc::look(),
+        etc: None,
     };
     while let Some(request) = hosts.next(work) {
         match request {
@@ -145,6 +145,14 @@ impl Hosts {
         work.recv().ok()
     }
 
+    /// What commands may read of `/etc` now.
+    fn etc(&mut self) -> Arc<[PublicPath]> {
+        match &mut self.etc {
+            Some(etc) => etc.current(),
+            None => Arc::clone(&self.etc.insert(PublicEtc::look()).paths),
+        }
+    }
+
     fn start(&mut self, source: &Source, requests: mpsc::Sender<Request>) -> io::Result<Started> {
         self.end_stale_standby();
         let standby = self.standby.take_if(|standby| match source {
@@ -157,7 +165,7 @@ impl Hosts {
             None => {
                 let (child, connection) = start(&self.program)?;
                 // While the process gets going.
-                (child, connection, self.etc.current())
+                (child, connection, self.etc())
             }
         };
         let pid = child.id();
@@ -185,15 +193,20 @@ impl Hosts {
         }
         if self.keeps_standby && self.standby.is_none() {
             // Where none can be started, whoever needs a host learns why.
-            let etc = self.etc.current();
+            let etc = self.etc();
             self.standby = StandbyHost::start(&self.program, prewarm, etc).ok();
         }
     }
 
     fn end_stale_standby(&mut self) {
-        let is_stale = self.standby.as_mut().is_some_and(|standby| {
-            !standby.is_fresh() || !Arc::ptr_eq(&standby.etc, &self.etc.current())
-        });
+        if self.standby.is_none() {
+            return;
+        }
+        let etc = self.etc();
+        let is_stale = self
+            .standby
+            .as_mut()
+            .is_some_and(|standby| !standby.is_fresh() || !Arc::ptr_eq(&standby.etc, &etc));
         if is_stale {
             self.end_standby(None);
         }

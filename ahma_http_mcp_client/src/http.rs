@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::net::IpAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -15,6 +16,11 @@ use rmcp::transport::streamable_http_client::{
 
 use crate::config::UrlEntry;
 use crate::error::ConnectError;
+
+/// Connections that are kept for further requests.
+const MAX_IDLE: usize = 10;
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A way to a server, on which nothing was sent yet.
 pub(crate) fn transport(
@@ -46,6 +52,22 @@ pub(crate) fn client(url: &Url, socket: Option<&Path>) -> reqwest::Result<Client
     let mut builder = Client::builder()
         // The SDK leaves answers unread to the end, and a connection that is used again then waits.
         .pool_max_idle_per_host(0)
+        .redirect(Policy::none());
+    if let Some(socket) = socket {
+        builder = builder.unix_socket(socket);
+    }
+    if is_here(url) {
+        // A proxy is somewhere else.
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+/// The same, for a conversation of many requests whose answers are read to their end.
+pub(crate) fn pooled_client(url: &Url, socket: Option<&Path>) -> reqwest::Result<Client> {
+    let mut builder = Client::builder()
+        .pool_max_idle_per_host(MAX_IDLE)
+        .connect_timeout(CONNECT_TIMEOUT)
         .redirect(Policy::none());
     if let Some(socket) = socket {
         builder = builder.unix_socket(socket);

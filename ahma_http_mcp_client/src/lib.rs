@@ -13,15 +13,28 @@
 
 #![forbid(unsafe_code)]
 
+mod client;
 mod config;
 mod connection;
 mod discovery;
 mod error;
+mod exchange;
 mod http;
+mod lifecycle;
+mod link;
+mod listing;
+mod message;
 mod process_group;
+mod request_error;
 
+pub use client::{Client, ClientOptions, Request};
 pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};
 pub use connection::Connection;
 pub use discovery::{Secrets, find_server};
 pub use error::{ConfigError, ConnectError, DiscoveryError};
+pub use exchange::{OnProgress, ServerEvents};
+pub use lifecycle::{ClientFacts, KNOWN, NEWEST_WITH_HANDSHAKE, PeerFacts, STATELESS};
+pub use listing::Listed;
+pub use message::Params;
+pub use request_error::{ErrorAnswer, RequestError};
 pub use rmcp::model::Tool;

@@ -103,6 +103,7 @@ const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
             "built-in-name",
             "duplicate-tool-in-one-file",
             "full-name-of-70-characters",
+            "huge-number",
             "option-named-like-a-meta-parameter",
         ],
     ),

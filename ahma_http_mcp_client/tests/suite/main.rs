@@ -2,6 +2,8 @@
 
 #![expect(clippy::panic, reason = "tests fail by panicking")]
 
+mod conversations;
+
 use std::time::Duration;
 
 use ahma_http_mcp_client::{CommandEntry, ConnectError, Connection, ServerEntry};

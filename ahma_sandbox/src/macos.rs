@@ -174,11 +174,30 @@ impl SandboxHost {
     }
 
     /// Has a command started.
+    pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
+        self.launch(request, None)
+    }
+
+    /// Has a program started that is spoken with: what it says on standard error comes apart.
+    pub async fn spawn_apart(
+        &self,
+        request: CommandRequest,
+    ) -> Result<(RunningCommand, pipe::Receiver), SpawnError> {
+        let (reading, writing) = io::pipe().map_err(SpawnError::Resources)?;
+        let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(reading));
+        let errors = errors.map_err(SpawnError::Resources)?;
+        Ok((self.launch(request, Some(writing))?, errors))
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "this is where commands are started"
     )]
-    pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
+    fn launch(
+        &self,
+        request: CommandRequest,
+        apart: Option<io::PipeWriter>,
+    ) -> Result<RunningCommand, SpawnError> {
         let words = match &self.launcher {
             Some((launcher, profile)) => {
                 let mut words = vec![launcher.clone().into_os_string()];
@@ -191,7 +210,10 @@ impl SandboxHost {
             .split_first()
             .ok_or_else(|| SpawnError::BadRequest("there is no program to run".to_owned()))?;
         let (reading, writing) = io::pipe().map_err(SpawnError::Resources)?;
-        let errors = writing.try_clone().map_err(SpawnError::Resources)?;
+        let errors = match apart {
+            Some(errors) => errors,
+            None => writing.try_clone().map_err(SpawnError::Resources)?,
+        };
         let mut command = std::process::Command::new(program);
         command
             .args(arguments)

@@ -6,6 +6,9 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use rustix::pipe::{PipeFlags, pipe_with};
+use tokio::net::unix::pipe;
+
 use super::command::{RunningCommand, open_input};
 use super::connection::Connection;
 use super::link::HostLink;
@@ -21,6 +24,9 @@ use crate::public_etc::PublicPath;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
 use crate::wire::{FromHost, ToHost};
+
+/// Becomes the program that the words after it name, with standard error where the next descriptor leads.
+const APART: &str = r#"exec "$@" 2>&3 3>&-"#;
 
 /// A confined process that starts commands. Ends, with everything in it, when dropped.
 pub struct SandboxHost {
@@ -108,6 +114,24 @@ impl SandboxHost {
         }
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
         RunningCommand::start(&self.link, request, &input, &[]).await
+    }
+
+    /// Has a program started that is spoken with: its output is what it says on standard output alone. What it says on
+    /// standard error comes apart.
+    pub async fn spawn_apart(
+        &self,
+        mut request: CommandRequest,
+    ) -> Result<(RunningCommand, pipe::Receiver), SpawnError> {
+        let (errors, writing) =
+            pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
+        let errors = pipe::Receiver::from_owned_fd(errors).map_err(SpawnError::Resources)?;
+        // A host gives a command one pipe for both; a shell tells them apart.
+        let words = ["/bin/sh", "-c", APART, "sh"].map(OsString::from);
+        request.arguments.splice(..0, words);
+        let input = open_input(&request.input).map_err(SpawnError::Resources)?;
+        let further = [writing.as_fd()];
+        let command = RunningCommand::start(&self.link, request, &input, &further).await?;
+        Ok((command, errors))
     }
 
     /// Keeps so many shells waiting for scripts that run in this environment. Once for each host. Only

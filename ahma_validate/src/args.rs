@@ -12,15 +12,21 @@ Examples:
           these, together
   ahma_validate --format json tools/ | jq '.files[] | select(.ok | not)'
           for programs
+  ahma_validate --mcp-config mcp.json
+          the file that names other MCP servers
 
 Exit codes: 0 all good, 1 a file is rejected or unreadable, 2 bad usage or no such path";
 
-/// Checks tool files (MTDF) and explains what is wrong with them.
+/// Checks tool files (MTDF), or an `mcp.json`, and explains what is wrong with them.
 #[derive(Debug, Parser)]
 #[command(version, after_help = HELP_END)]
 pub(crate) struct Args {
     /// Files, or directories whose `*.json` files are checked.
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Check this file, which names other MCP servers, instead of tool files.
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub(crate) mcp_config: Option<PathBuf>,
 
     /// For people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Human)]

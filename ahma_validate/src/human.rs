@@ -2,8 +2,10 @@
 
 use std::io::{self, Write as _};
 use std::ops::Range;
+use std::path::Path;
 
-use ahma_core::config::{Catalog, Fault, RejectedFile};
+use ahma_core::config::downstream::DownstreamConfig;
+use ahma_core::config::{Catalog, Fault};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 /// Longer lines are not shown: machine-made files can have all of it in one line.
@@ -14,16 +16,32 @@ pub(crate) fn print(catalog: &Catalog) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     for file in &catalog.rejected {
         for fault in &file.faults {
-            writeln!(out, "{}\n", render(file, fault))?;
+            writeln!(out, "{}\n", render(&file.path, &file.text, fault))?;
         }
     }
     writeln!(out, "{}", summary(catalog))
 }
 
-fn render(file: &RejectedFile, fault: &Fault) -> String {
-    let path = file.path.display().to_string();
+/// The same for an `mcp.json`.
+pub(crate) fn print_mcp_config(config: &DownstreamConfig) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    for fault in &config.faults {
+        writeln!(out, "{}\n", render(&config.path, &config.text, fault))?;
+    }
+    let mut summary = format!("{} good", count(config.servers.len(), "server"));
+    if !config.disabled.is_empty() {
+        summary += &format!(", {} disabled", config.disabled.len());
+    }
+    if !config.faults.is_empty() {
+        summary += &format!("; {}", count(config.faults.len(), "fault"));
+    }
+    writeln!(out, "{summary}")
+}
+
+fn render(path: &Path, text: &str, fault: &Fault) -> String {
+    let path = path.display().to_string();
     let title = Level::ERROR.primary_title(&*fault.message);
-    let mut report: Group<'_> = match excerpt(&file.text, &fault.span) {
+    let mut report: Group<'_> = match excerpt(text, &fault.span) {
         Some((line, span)) => title.element(
             Snippet::source(line)
                 .path(&*path)

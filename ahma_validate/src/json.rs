@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use ahma_core::config::downstream::DownstreamConfig;
 use ahma_core::config::{Catalog, Fault};
 use serde_json::{Value, json};
 
@@ -22,6 +23,19 @@ pub(crate) fn print(catalog: &Catalog, asked_for: &[PathBuf]) -> io::Result<()> 
         })
         .collect();
     writeln!(io::stdout(), "{:#}", json!({ "files": files }))
+}
+
+/// The same for an `mcp.json`, with the servers it names.
+pub(crate) fn print_mcp_config(config: &DownstreamConfig) -> io::Result<()> {
+    let servers: Vec<&str> = config.servers.iter().map(|it| it.name.as_str()).collect();
+    let verdict = json!({
+        "file": config.path.to_string_lossy(),
+        "ok": config.faults.is_empty(),
+        "servers": servers,
+        "disabled": config.disabled,
+        "faults": config.faults.iter().map(fault).collect::<Vec<_>>(),
+    });
+    writeln!(io::stdout(), "{:#}", json!({ "files": [verdict] }))
 }
 
 fn fault(fault: &Fault) -> Value {

@@ -1,6 +1,6 @@
-//! Checks tool files and explains what is wrong with them, to people or to programs.
+//! Checks tool files, or an `mcp.json`, and explains what is wrong with them, to people or to programs.
 //!
-//! Judges nothing itself: the verdict is that of [`ahma_core::config::load`], the same the server
+//! Judges nothing itself: the verdict is that of [`ahma_core::config`], the same the server
 //! acts on.
 
 mod args;
@@ -9,9 +9,10 @@ mod json;
 mod sources;
 
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ahma_core::config::load;
+use ahma_core::config::{downstream, files, load};
 use clap::Parser as _;
 
 use self::args::{Args, Format};
@@ -22,6 +23,28 @@ const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    match &args.mcp_config {
+        Some(path) => check_mcp_config(path, args.format),
+        None => check_tool_files(&args),
+    }
+}
+
+fn check_mcp_config(path: &Path, format: Format) -> ExitCode {
+    if path.symlink_metadata().is_err() {
+        let _ = writeln!(io::stderr(), "error: there is no file {}", path.display());
+        return ExitCode::from(EXIT_USAGE);
+    }
+    // Whose home it is makes no difference to what is right.
+    let home = PathBuf::from("/");
+    let config = downstream::load(files::read_file(path.to_owned()), Some(&home));
+    let written = match format {
+        Format::Human => human::print_mcp_config(&config),
+        Format::Json => json::print_mcp_config(&config),
+    };
+    exit_code(written, config.faults.is_empty())
+}
+
+fn check_tool_files(args: &Args) -> ExitCode {
     let sources = match Sources::find(&args.paths) {
         Ok(sources) => sources,
         Err(message) => {
@@ -46,12 +69,16 @@ fn main() -> ExitCode {
         Format::Human => human::print(&catalog),
         Format::Json => json::print(&catalog, &asked_for),
     };
+    exit_code(written, catalog.rejected.is_empty())
+}
+
+fn exit_code(written: io::Result<()>, is_good: bool) -> ExitCode {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::from(EXIT_REJECTED)
         }
-        _ if catalog.rejected.is_empty() => ExitCode::SUCCESS,
+        _ if is_good => ExitCode::SUCCESS,
         _ => ExitCode::from(EXIT_REJECTED),
     }
 }

@@ -1,10 +1,11 @@
-//! Prints the JSON Schema of tool files, writes it, or checks that a copy is up to date.
+//! Prints the JSON Schema of tool files or of `mcp.json`, writes it, or checks that a copy is up to date.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ahma_core::config::downstream::mcp_config_schema_text;
 use ahma_core::config::tool_file_schema_text;
 use clap::Parser;
 
@@ -15,10 +16,12 @@ Examples:
   generate_tool_schema --output .ahma/mtdf.schema.json
           write it where \"$schema\": \"../mtdf.schema.json\" of a tool file finds it
   generate_tool_schema --check docs/mtdf.schema.json
-          exit code 1 when the copy differs";
+          exit code 1 when the copy differs
+  generate_tool_schema --mcp-config
+          the schema of the file that names other MCP servers";
 
-/// Prints the JSON Schema (2020-12) of tool files. With it, an editor completes, explains and checks
-/// a tool file while it is written.
+/// Prints the JSON Schema (2020-12) of tool files, or of `mcp.json`. With it, an editor completes, explains and checks
+/// such a file while it is written.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Args {
@@ -29,14 +32,21 @@ struct Args {
     /// Compare this file with the schema; exit code 1 when it differs.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
+
+    /// The schema of `mcp.json`, which names other MCP servers, instead of that of tool files.
+    #[arg(long)]
+    mcp_config: bool,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let schema = tool_file_schema_text();
+    let (schema, flag) = match args.mcp_config {
+        true => (mcp_config_schema_text(), "--mcp-config "),
+        false => (tool_file_schema_text(), ""),
+    };
     let outcome = match (&args.output, &args.check) {
         (Some(path), _) => write(path, &schema),
-        (None, Some(path)) => check(path, &schema),
+        (None, Some(path)) => check(path, &schema, flag),
         (None, None) => print(&schema),
     };
     match outcome {
@@ -68,7 +78,7 @@ fn write(path: &Path, schema: &str) -> Result<(), String> {
     clippy::disallowed_methods,
     reason = "this program has no async runtime"
 )]
-fn check(path: &Path, schema: &str) -> Result<(), String> {
+fn check(path: &Path, schema: &str, flag: &str) -> Result<(), String> {
     let path_text = path.display();
     let committed =
         fs::read_to_string(path).map_err(|error| format!("{path_text} cannot be read: {error}"))?;
@@ -83,6 +93,6 @@ fn check(path: &Path, schema: &str) -> Result<(), String> {
         + 1;
     Err(format!(
         "{path_text} is out of date; it differs from line {line} on\n\
-         hint: run `generate_tool_schema --output {path_text}`"
+         hint: run `generate_tool_schema {flag}--output {path_text}`"
     ))
 }

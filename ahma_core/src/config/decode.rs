@@ -25,9 +25,18 @@ pub(super) fn decode<'de, T: Deserialize<'de>>(
     root: &'de Value<'de>,
     faults: &Faults,
 ) -> Option<T> {
+    decode_at(root, &JsonLocation::ROOT, faults)
+}
+
+/// Decodes one value of a tree that is walked by hand.
+pub(super) fn decode_at<'de, T: Deserialize<'de>>(
+    value: &'de Value<'de>,
+    place: &JsonLocation<'_>,
+    faults: &Faults,
+) -> Option<T> {
     let node = Node {
-        value: root,
-        place: &JsonLocation::ROOT,
+        value,
+        place,
         faults,
     };
     let result = T::deserialize(node);
@@ -81,7 +90,11 @@ impl<'de> Node<'de, '_> {
     /// Reports that something else was expected here.
     fn mismatch<T>(&self, expected: Expected) -> Result<T, DecodeError> {
         let (name, advice) = expected.words();
-        let message = format!("expected {name}, found {}", described(self.value));
+        let found = match self.faults.hides_values() {
+            true => kind_of(self.value).to_owned(),
+            false => described(self.value),
+        };
+        let message = format!("expected {name}, found {found}");
         let hint = if matches!(self.value, Value::NullKeyword(_)) {
             "`null` is not a value here; write one, or leave the field out where it is optional"
         } else {
@@ -92,7 +105,10 @@ impl<'de> Node<'de, '_> {
     }
 
     fn too_large<T>(&self, number: &str) -> Result<T, DecodeError> {
-        let message = format!("the number {number} is out of range");
+        let message = match self.faults.hides_values() {
+            true => "the number is out of range".to_owned(),
+            false => format!("the number {number} is out of range"),
+        };
         self.faults
             .add_with_hint(self.place, message, "use a number of ordinary size");
         Err(DecodeError::Reported)
@@ -177,12 +193,21 @@ fn described(value: &Value<'_>) -> String {
         Value::StringLit(text) if text.value.chars().count() <= 40 => {
             format!("the string {:?}", text.value)
         }
-        Value::StringLit(_) => "a string".to_owned(),
         Value::NumberLit(number) => format!("the number {}", number.value),
         Value::BooleanLit(boolean) => format!("`{}`", boolean.value),
-        Value::Object(_) => "an object".to_owned(),
-        Value::Array(_) => "an array".to_owned(),
-        Value::NullKeyword(_) => "`null`".to_owned(),
+        other => kind_of(other).to_owned(),
+    }
+}
+
+/// The same without the value itself.
+fn kind_of(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::StringLit(_) => "a string",
+        Value::NumberLit(_) => "a number",
+        Value::BooleanLit(_) => "`true` or `false`",
+        Value::Object(_) => "an object",
+        Value::Array(_) => "an array",
+        Value::NullKeyword(_) => "`null`",
     }
 }
 

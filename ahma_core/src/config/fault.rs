@@ -146,6 +146,12 @@ impl FaultList {
         }
     }
 
+    /// Adds what another list has.
+    pub(super) fn merge(&mut self, other: FaultList) {
+        self.left_out += other.left_out;
+        self.extend(other.faults);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.faults.is_empty()
     }
@@ -158,11 +164,25 @@ pub(super) struct Faults {
     left_out: Cell<usize>,
     /// Objects, by pointer, with the field that was most likely meant by a misspelt one.
     misspelt: RefCell<HashSet<(String, String)>>,
+    /// Whether messages must not repeat values: some of them are secrets.
+    hides_values: bool,
     /// Regular expressions of the file so far.
     patterns: Cell<usize>,
 }
 
 impl Faults {
+    /// For a file with secrets: messages say what kind of value stands somewhere, never which.
+    pub(super) fn hiding_values() -> Self {
+        Faults {
+            hides_values: true,
+            ..Faults::default()
+        }
+    }
+
+    pub(super) fn hides_values(&self) -> bool {
+        self.hides_values
+    }
+
     /// Remembers that the object at `place` has a misspelt `field`, so that the field is not
     /// reported as missing too.
     pub(super) fn note_misspelt(&self, place: &JsonLocation<'_>, field: &str) {

@@ -87,7 +87,7 @@ fn check(source: SourceFile, facts: &ServerFacts) -> CheckedFile {
             return unreadable(path, String::new(), *fault);
         }
     };
-    let text = match text::decode_utf8(&bytes) {
+    let text = match text::decode_utf8(&bytes, &text::TOOL_FILE) {
         Ok(text) => text.to_owned(),
         Err(fault) => {
             let excerpt = bytes.get(..text::MAX_FILE_BYTES).unwrap_or(&bytes);
@@ -95,7 +95,7 @@ fn check(source: SourceFile, facts: &ServerFacts) -> CheckedFile {
         }
     };
     let faults = Faults::default();
-    let tree = match text::parse(&text, &faults) {
+    let tree = match text::parse(&text, &text::TOOL_FILE, &faults) {
         Ok(tree) => tree,
         Err(fault) => {
             let fault = *fault;

@@ -1,4 +1,4 @@
-//! Tool files (MTDF): from bytes to tools that can be served.
+//! Tool files (MTDF): from bytes to tools that can be served. And, in [`downstream`], servers of others.
 //!
 //! ```text
 //! bytes ─text─► spanned JSON ─decode─► raw form ─resolve─► ToolFile ─link─► Catalog
@@ -8,10 +8,12 @@
 //! MCP, the built-in tools or the server's flags; what the server contributes is passed in as [`ServerFacts`]. Every fault of every file is reported, each with line, column, JSON
 //! pointer and advice; a rejected file never hides another.
 
+pub mod downstream;
 pub mod files;
 
 mod catalog;
 mod checked;
+mod checks;
 mod decode;
 mod describe;
 mod fault;

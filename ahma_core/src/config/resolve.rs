@@ -5,7 +5,6 @@
 
 mod argument;
 mod availability;
-mod checks;
 mod delivery;
 mod inherit;
 mod scalar;
@@ -14,8 +13,8 @@ mod sequence;
 use std::path::Path;
 use std::sync::Arc;
 
-use self::checks::Checks;
 use self::inherit::Inherited;
+use super::checks::Checks;
 use super::describe;
 use super::fault::{Faults, JsonLocation};
 use super::field::Field;

@@ -1,8 +1,8 @@
 //! The published JSON Schema of tool files, made from the raw form.
 
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::raw::RawToolFile;
@@ -12,10 +12,15 @@ pub const SCHEMA_FILE_NAME: &str = "mtdf.schema.json";
 
 /// The schema as a JSON document.
 pub fn tool_file_schema() -> Value {
+    schema_of::<RawToolFile>("MTDF tool file")
+}
+
+/// The schema of a raw form, as published.
+pub(super) fn schema_of<T: JsonSchema>(title: &str) -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.root_schema_for::<RawToolFile>();
+    let mut schema = generator.root_schema_for::<T>();
     TidyTexts.transform(&mut schema);
-    schema.insert("title".into(), "MTDF tool file".into());
+    schema.insert("title".into(), title.into());
     schema.into()
 }
 

@@ -20,12 +20,28 @@ pub const MAX_FILE_BYTES: usize = 1024 * 1024;
 /// below each other, two levels each. Keeps recursion far from the end of a thread's stack.
 pub(super) const MAX_DEPTH: usize = 80;
 
+/// What to do about a text that is not one document of its kind.
+pub(super) struct Advice {
+    pub(super) too_large: &'static str,
+    pub(super) too_deep: &'static str,
+    pub(super) empty: &'static str,
+    pub(super) several_documents: &'static str,
+}
+
+/// For tool files.
+pub(super) const TOOL_FILE: Advice = Advice {
+    too_large: "split it into several tools, one per file",
+    too_deep: "a tool file needs only a few levels of nesting",
+    empty: "a tool file holds one JSON object with `name`, `description` and `command`",
+    several_documents: "one file holds one tool; use a file for each",
+};
+
 /// Decodes the bytes of a file, or says what is wrong with them.
-pub(super) fn decode_utf8(bytes: &[u8]) -> Result<&str, Box<Fault>> {
+pub(super) fn decode_utf8<'b>(bytes: &'b [u8], advice: &Advice) -> Result<&'b str, Box<Fault>> {
     if bytes.len() > MAX_FILE_BYTES {
         return Err(whole_file_fault(
             format!("the file is larger than {MAX_FILE_BYTES} bytes"),
-            "split it into several tools, one per file",
+            advice.too_large,
         ));
     }
     if bytes.starts_with(b"\xef\xbb\xbf") {
@@ -61,15 +77,19 @@ pub(super) fn whole_file_fault(message: String, hint: &str) -> Box<Fault> {
 }
 
 /// Parses strict JSON. Repeated keys are reported to `faults`, anything else wrong ends the parse.
-pub(super) fn parse<'t>(text: &'t str, faults: &Faults) -> Result<Value<'t>, Box<Fault>> {
+pub(super) fn parse<'t>(
+    text: &'t str,
+    advice: &Advice,
+    faults: &Faults,
+) -> Result<Value<'t>, Box<Fault>> {
     refuse_control_characters(text)?;
-    let value = parse_tree(text)?;
-    check_structure(&value, &JsonLocation::ROOT, 1, faults)
+    let value = parse_tree(text, advice)?;
+    check_structure(&value, &JsonLocation::ROOT, 1, (advice, faults))
         .map_err(|too_deep| Box::new(located(text, Some(&value), too_deep)))?;
     Ok(value)
 }
 
-fn parse_tree(text: &str) -> Result<Value<'_>, Box<Fault>> {
+fn parse_tree<'t>(text: &'t str, advice: &Advice) -> Result<Value<'t>, Box<Fault>> {
     let strict = ParseOptions {
         allow_comments: false,
         allow_loose_object_property_names: false,
@@ -83,17 +103,14 @@ fn parse_tree(text: &str) -> Result<Value<'_>, Box<Fault>> {
         allow_extended_string_escapes: false,
     };
     match parse_to_ast(text, &CollectOptions::default(), &strict) {
-        Ok(result) => result.value.ok_or_else(|| {
-            whole_file_fault(
-                "the file is empty".to_owned(),
-                "a tool file holds one JSON object with `name`, `description` and `command`",
-            )
-        }),
+        Ok(result) => result
+            .value
+            .ok_or_else(|| whole_file_fault("the file is empty".to_owned(), advice.empty)),
         Err(error) => {
             let start = error.range().start.min(text.len());
             let end = error.range().end.clamp(start, text.len());
             let (line, column) = line_and_column(text, start);
-            let (message, hint) = syntax_advice(error.kind());
+            let (message, hint) = syntax_advice(error.kind(), advice);
             Err(Box::new(Fault {
                 line,
                 column,
@@ -150,7 +167,7 @@ fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
 }
 
 /// Rewords the parser's verdict and adds the next step.
-fn syntax_advice(kind: &ParseErrorKind) -> (String, &'static str) {
+fn syntax_advice(kind: &ParseErrorKind, advice: &Advice) -> (String, &'static str) {
     let hint = match kind {
         ParseErrorKind::CommentsNotAllowed => {
             "JSON has no comments; put the text into `description`"
@@ -164,12 +181,9 @@ fn syntax_advice(kind: &ParseErrorKind) -> (String, &'static str) {
         }
         ParseErrorKind::SingleQuotedStringsNotAllowed => "use double quotes",
         ParseErrorKind::ExpectedStringObjectProperty => "put the key into double quotes",
-        ParseErrorKind::MultipleRootJsonValues => "one file holds one tool; use a file for each",
+        ParseErrorKind::MultipleRootJsonValues => advice.several_documents,
         ParseErrorKind::NestingDepthExceeded => {
-            return (
-                too_deep_message(),
-                "a tool file needs only a few levels of nesting",
-            );
+            return (too_deep_message(), advice.too_deep);
         }
         _ => "correct the JSON at this place",
     };
@@ -191,26 +205,26 @@ fn check_structure(
     value: &Value<'_>,
     place: &JsonLocation<'_>,
     depth: usize,
-    faults: &Faults,
+    (advice, faults): (&Advice, &Faults),
 ) -> Result<(), PlacedFault> {
     if depth > MAX_DEPTH {
         return Err(PlacedFault::at(
             place.pointer(),
             too_deep_message(),
-            "a tool file needs only a few levels of nesting".to_owned(),
+            advice.too_deep.to_owned(),
         ));
     }
     match value {
         Value::Array(array) => {
             for (index, element) in array.elements.iter().enumerate() {
-                check_structure(element, &place.index(index), depth + 1, faults)?;
+                check_structure(element, &place.index(index), depth + 1, (advice, faults))?;
             }
         }
         Value::Object(object) => {
             report_repeated_keys(object, place, faults);
             for member in &object.properties {
                 let key = member.name.as_str();
-                check_structure(&member.value, &place.key(key), depth + 1, faults)?;
+                check_structure(&member.value, &place.key(key), depth + 1, (advice, faults))?;
             }
         }
         Value::StringLit(_)
@@ -245,7 +259,7 @@ fn report_repeated_keys(object: &Object<'_>, place: &JsonLocation<'_>, faults: &
 /// Gives faults their line, column and span by looking the pointers up in the text again. Runs only
 /// when there is something to report.
 pub(super) fn locate(text: &str, list: FaultList) -> Vec<Fault> {
-    let tree = parse_tree(text).ok();
+    let tree = parse_tree(text, &TOOL_FILE).ok();
     let mut located: Vec<Fault> = list
         .faults
         .into_iter()
@@ -323,7 +337,7 @@ fn last_member<'o, 't>(object: &'o Object<'t>, name: &str) -> Option<&'o ObjectP
 
 /// The line a pointer leads to, counted from 1.
 pub(super) fn line_of(text: &str, pointer: &str) -> usize {
-    parse_tree(text).map_or(1, |tree| {
+    parse_tree(text, &TOOL_FILE).map_or(1, |tree| {
         line_and_column(text, span_of(&tree, pointer, Mark::Value).start).0
     })
 }

@@ -78,6 +78,23 @@ fn a_stale_copy_fails_the_check_and_the_next_step_is_named() {
 }
 
 #[test]
+fn the_schema_of_mcp_json_is_another_one_and_the_hint_says_so() {
+    let workspace = Workspace::new();
+    let finished = workspace.run(GENERATE_TOOL_SCHEMA, &["--mcp-config"]);
+    let schema: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
+    assert_eq!(schema["properties"]["mcpServers"]["type"], "object");
+    workspace.run(GENERATE_TOOL_SCHEMA, &["--output", "s.json"]);
+    let finished = workspace.run(GENERATE_TOOL_SCHEMA, &["--mcp-config", "--check", "s.json"]);
+    assert_eq!(finished.code, 1);
+    let expected = "hint: run `generate_tool_schema --mcp-config --output s.json`\n";
+    assert!(finished.stderr.ends_with(expected), "{}", finished.stderr);
+}
+
+#[test]
 fn writing_into_nowhere_is_a_failure() {
     let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &["--output", "no/such/file"]);
     assert_eq!(finished.code, 1);
@@ -99,6 +116,14 @@ fn output_and_check_together_are_bad_usage() {
 fn the_committed_schema_is_up_to_date() {
     let committed = repository().join("docs/mtdf.schema.json");
     let args = ["--check", committed.to_str().unwrap()];
+    let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &args);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+}
+
+#[test]
+fn the_committed_schema_of_mcp_json_is_up_to_date() {
+    let committed = repository().join("docs/mcp-config.schema.json");
+    let args = ["--mcp-config", "--check", committed.to_str().unwrap()];
     let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &args);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
 }

@@ -1,5 +1,6 @@
 //! Options and positional arguments: names, types, limits and defaults.
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::limits;
@@ -7,7 +8,6 @@ use super::super::names::argument_name_fault;
 use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
 use super::super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};
 use super::super::values::{META_PARAMETERS, check_argument};
-use super::checks::Checks;
 use super::{delivery, scalar};
 
 /// Where an argument stands on the command line.

@@ -1,10 +1,10 @@
 //! Availability checks: a command line in words, or its parts.
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::raw::{RawAvailability, RawAvailabilityCommand, bounds};
 use super::super::spec::AvailabilityCheck;
-use super::checks::Checks;
 
 pub(super) fn resolve(
     raw: &RawAvailability,

@@ -1,11 +1,11 @@
 //! How the value of an argument reaches the command: behind a flag, as a word, by a file, on stdin.
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::raw::{RawArgument, ValueStyle};
 use super::super::spec::{Delivery, Flag, Separator};
 use super::argument::Position;
-use super::checks::Checks;
 
 pub(super) fn resolve(
     raw: &RawArgument,

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawAnnotations, RawLimits, TextMap, bounds};
 use super::super::spec::{Annotations, AvailabilityCheck, Restrictions};
 use super::availability;
-use super::checks::Checks;
 
 const DEFAULT_STEP_DELAY_MS: u32 = 100;
 

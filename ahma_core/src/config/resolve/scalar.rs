@@ -3,13 +3,13 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::limits;
 use super::super::raw::List;
 use super::super::spec::{ScalarSpec, ValueSpec};
 use super::super::values::{check_value, same};
-use super::checks::Checks;
 
 /// The values of `enum`. Each must be possible under the other restrictions of `scalar`.
 pub(super) fn allowed_values(

@@ -1,6 +1,7 @@
 //! Steps of a sequence: each becomes the call of a tool by its full name. Whether that tool exists
 //! is files when all files are known.
 
+use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::limits;
@@ -8,7 +9,6 @@ use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawStep};
 use super::super::spec::{Sequence, StepSpec};
 use super::Start;
-use super::checks::Checks;
 use super::inherit::Inherited;
 
 pub(super) fn resolve_steps(

@@ -1,11 +1,11 @@
-//! Checks that many fields share.
+//! Checks that fields of all files share. Reports what is wrong; must not know what a field is for.
 
 use std::ops::RangeInclusive;
 use std::path::{Component, Path};
 
-use super::super::fault::{Faults, JsonLocation};
-use super::super::field::Field;
-use super::super::raw::List;
+use super::fault::{Faults, JsonLocation};
+use super::field::Field;
+use super::raw::List;
 
 /// Reports to the faults of the file at hand.
 #[derive(Clone, Copy)]

@@ -90,9 +90,10 @@ impl<'de> Node<'de, '_> {
     /// Reports that something else was expected here.
     fn mismatch<T>(&self, expected: Expected) -> Result<T, DecodeError> {
         let (name, advice) = expected.words();
-        let found = match self.faults.hides_values() {
-            true => kind_of(self.value).to_owned(),
-            false => described(self.value),
+        let found = match (self.faults.hides_values(), expected, self.value) {
+            (false, ..) => described(self.value),
+            (true, Expected::WholeNumber, Value::NumberLit(_)) => "one with a fraction".to_owned(),
+            (true, ..) => kind_of(self.value).to_owned(),
         };
         let message = format!("expected {name}, found {found}");
         let hint = if matches!(self.value, Value::NullKeyword(_)) {

@@ -53,7 +53,8 @@ pub(super) struct RawMcpConfig {
 pub(super) struct RawServer {
     /// How the server is reached. Without it, `command` means `stdio` and `url` means `http`.
     #[serde(rename = "type", default)]
-    pub(super) kind: Field<RawType>,
+    #[schemars(with = "RawType")]
+    pub(super) kind: Field<String>,
     /// The program to start: a name looked up on PATH, or a path.
     #[serde(default)]
     #[schemars(length(min = 1))]
@@ -157,8 +158,12 @@ pub(super) struct RawServer {
 }
 
 /// How a server is reached.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[schemars(rename = "Type", inline)]
+#[expect(
+    dead_code,
+    reason = "for the schema; a wrong type of another client is answered with advice"
+)]
 pub(super) enum RawType {
     /// A program that is started, over its standard streams.
     #[serde(rename = "stdio")]
@@ -175,10 +180,6 @@ pub(super) enum RawType {
     /// A program that is started and listens on the port it is given.
     #[serde(rename = "managed_http")]
     Managed,
-    /// Known so that its users are told what to do.
-    #[serde(rename = "sse")]
-    #[schemars(skip)]
-    Sse,
 }
 
 /// When a server is started.

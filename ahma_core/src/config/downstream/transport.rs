@@ -4,10 +4,11 @@ use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::raw::List;
+use super::super::suggest::nearest;
 use super::http::http;
-use super::raw::{RawServer, RawType};
+use super::raw::RawServer;
 use super::resolve::Surroundings;
-use super::secret::Reference;
+use super::secret::{Reference, Secret};
 use super::secrets::{refuse_references, secrets, variable_fault};
 use super::spec::{PORT_PLACEHOLDER, Program, TransportSpec};
 
@@ -68,13 +69,11 @@ enum Kind {
 
 /// The kind of a server, by its type or by what it has.
 fn kind(raw: &RawServer, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option<Kind> {
-    match raw.kind {
-        Field::Value(RawType::Stdio) => return Some(Kind::Stdio),
-        Field::Value(RawType::Managed) => return Some(Kind::Managed),
-        Field::Value(
-            RawType::Http | RawType::StreamableHttp | RawType::StreamableHttpOfEditors,
-        ) => return Some(Kind::Http),
-        Field::Value(RawType::Sse) => {
+    match raw.kind.value().map(String::as_str) {
+        Some("stdio") => return Some(Kind::Stdio),
+        Some("managed_http") => return Some(Kind::Managed),
+        Some("http" | "streamable-http" | "streamableHttp") => return Some(Kind::Http),
+        Some("sse") => {
             checks.faults.add_with_hint(
                 &place.key("type"),
                 "the old transport over HTTP with SSE is not supported",
@@ -82,7 +81,18 @@ fn kind(raw: &RawServer, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option
             );
             return None;
         }
-        Field::Missing | Field::Invalid => {}
+        Some(other) => {
+            let allowed = "allowed: stdio, http, managed_http";
+            let hint = match nearest(other, ["stdio", "http", "managed_http"]) {
+                Some(meant) => format!("did you mean `{meant}`? {allowed}"),
+                None => allowed.to_owned(),
+            };
+            let message = format!("`{other}` is not a type of server");
+            checks
+                .faults
+                .add_with_hint(&place.key("type"), message, hint);
+        }
+        None => {}
     }
     let is_known = raw.kind.is_absent();
     match (raw.command.is_present(), raw.url.is_present()) {
@@ -194,7 +204,7 @@ fn check_port(
     place: &JsonLocation<'_>,
     (kind, checks): (Kind, Checks<'_>),
 ) {
-    let wants_port = |secret: &super::secret::Secret| secret.references().any(is_port);
+    let wants_port = |secret: &Secret| secret.references().any(is_port);
     match kind {
         Kind::Managed => {
             let is_wanted = program.args.iter().any(|it| it.contains(PORT_PLACEHOLDER))

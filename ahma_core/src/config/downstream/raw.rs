@@ -31,11 +31,11 @@ pub(super) const LISTS: [&str; 2] = ["servers", "mcpServers"];
 pub(super) struct RawMcpConfig {
     /// Servers by name: 1 to 32 letters, digits, `_` and `-`.
     #[serde(default)]
-    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,32}$" }))]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,32}$" }, "maxProperties" = 100))]
     servers: Field<BTreeMap<String, RawServer>>,
     /// The same under the key that other clients use. A name may stand in one of them only.
     #[serde(rename = "mcpServers", default)]
-    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,32}$" }))]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,32}$" }, "maxProperties" = 100))]
     mcp_servers: Field<BTreeMap<String, RawServer>>,
 }
 

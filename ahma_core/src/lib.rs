@@ -31,6 +31,7 @@
 //!
 //! - none: [`config`] alone, for programs that check tool files; and [`denial`].
 //! - `server`: the engine.
+//! - `downstream`: other MCP servers behind this one.
 //! - `http`: what the `ahma_mcp` program needs to serve over HTTP.
 //! - `cli` (default): the `ahma_mcp` program.
 
@@ -45,6 +46,8 @@ mod service;
 mod audit;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "downstream")]
+mod downstream;
 #[cfg(feature = "server")]
 mod executor;
 #[cfg(feature = "server")]

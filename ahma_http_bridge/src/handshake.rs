@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ahma_transport::SessionHandle;
+use ahma_transport::{RawResults, SessionHandle};
 use axum::body::Body;
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -40,7 +40,7 @@ where
         let handler = handler(&session);
         tokio::spawn(async move {
             // Boxed so that the large handshake future is freed once the session runs.
-            let begun = Box::pin(rmcp::serve_server(handler, transport)).await;
+            let begun = Box::pin(rmcp::serve_server(RawResults(handler), transport)).await;
             match begun {
                 Ok(running) => drop(running.waiting().await),
                 Err(error) => tracing::debug!("a session failed to start: {error}"),

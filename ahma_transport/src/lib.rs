@@ -3,6 +3,7 @@
 //! - [`parse_message`] turns bytes into a message, or says what is wrong with them.
 //! - [`RequestIds`] gives every request an id of its own inside, and its client's id back outside.
 //! - [`CatchPanic`] answers a request whose handler panicked, and names it in the log.
+//! - [`RawResults`] sends results that the SDK does not know as they are.
 //! - [`SessionHandle`] is what a handler may know of the session it serves.
 //! - [`MessageTrace`] shows messages to whoever looks for a fault.
 //!
@@ -13,6 +14,7 @@
 mod catch_panic;
 mod message;
 mod message_trace;
+mod raw_results;
 mod request_ids;
 mod session_handle;
 
@@ -21,5 +23,6 @@ pub use message::{
     MAX_NAME_LEN, MessageError, ParsedMessage, cancelling, cancels, parse_message, without_bom,
 };
 pub use message_trace::{Direction, MessageTrace};
+pub use raw_results::{RawResults, RawSlot};
 pub use request_ids::RequestIds;
 pub use session_handle::{SessionGuard, SessionHandle};

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::declared::{Circumstances, DeclaredTools, Presentation};
 use super::entry::{Runner, ToolEntry};
+use super::foreign::ForeignDefinition;
 use super::snapshot::ToolSnapshot;
 use crate::light_watch::LightWatch;
 
@@ -34,13 +35,14 @@ impl Registry {
             .map(|(name, definition)| {
                 Arc::new(ToolEntry {
                     definition,
+                    whole: None,
                     runner: Runner::BuiltIn(name),
                     is_available: true,
                     is_listed: true,
                 })
             })
             .collect();
-        let first = ToolSnapshot::merge(&built_in, Arc::new(declared));
+        let first = ToolSnapshot::merge(&built_in, Arc::new(declared), Arc::default());
         Registry {
             current: watch::Sender::new(Arc::new(first)),
             built_in,
@@ -57,7 +59,27 @@ impl Registry {
 
     /// Offers what tool files say now.
     pub(crate) fn publish(&self, declared: DeclaredTools) {
-        let snapshot = ToolSnapshot::merge(&self.built_in, Arc::new(declared));
+        let foreign = Arc::clone(self.current().foreign());
+        self.offer(Arc::new(declared), foreign);
+    }
+
+    /// Offers what other servers offer now.
+    pub(crate) fn publish_foreign(&self, tools: &[ForeignDefinition]) {
+        let entry = |tool: &ForeignDefinition| {
+            Arc::new(ToolEntry {
+                definition: tool.tool.clone(),
+                whole: Some(Arc::clone(&tool.whole)),
+                runner: Runner::Foreign(Arc::clone(&tool.runner)),
+                is_available: true,
+                is_listed: tool.is_listed,
+            })
+        };
+        let declared = Arc::clone(self.current().declared());
+        self.offer(declared, tools.iter().map(entry).collect());
+    }
+
+    fn offer(&self, declared: Arc<DeclaredTools>, foreign: Arc<[Arc<ToolEntry>]>) {
+        let snapshot = ToolSnapshot::merge(&self.built_in, declared, foreign);
         for shadowed in snapshot.shadowed() {
             let (name, by, source) = (&shadowed.name, shadowed.by, shadowed.source);
             tracing::warn!("the {source} `{name}` is not offered: a {by} has the same name");

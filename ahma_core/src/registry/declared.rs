@@ -120,6 +120,7 @@ impl DeclaredTools {
                     continue;
                 }
                 entries.push(Arc::new(ToolEntry {
+                    whole: None,
                     definition: definition(tool, how.always_sync),
                     runner: Runner::Declared(Arc::clone(tool)),
                     // Not listed until the check passes, but already callable by name.

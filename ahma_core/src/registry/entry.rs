@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rmcp::model::Tool;
+use serde_json::Value;
 
+use super::foreign::ForeignTool;
 use crate::config::ToolSpec;
 
 /// A tool of any source.
@@ -11,6 +13,8 @@ use crate::config::ToolSpec;
 pub(crate) struct ToolEntry {
     /// As clients see it.
     pub definition: Tool,
+    /// With fields that the SDK does not know, where there are such.
+    pub whole: Option<Arc<Value>>,
     /// Who runs it.
     pub runner: Runner,
     /// Whether it is known to be available. One whose check has not been made yet can be called all the same.
@@ -26,4 +30,6 @@ pub(crate) enum Runner {
     BuiltIn(&'static str),
     /// A command that a tool file declares.
     Declared(Arc<ToolSpec>),
+    /// Another server.
+    Foreign(Arc<dyn ForeignTool>),
 }

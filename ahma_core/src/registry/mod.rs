@@ -10,6 +10,7 @@ mod current;
 mod declared;
 mod definition;
 mod entry;
+mod foreign;
 mod reload;
 mod snapshot;
 mod surface;
@@ -23,6 +24,10 @@ pub(crate) use definition::with_background_note;
 pub(crate) use entry::Runner;
 #[cfg(feature = "cli")]
 pub(crate) use entry::ToolEntry;
+pub(crate) use foreign::{
+    ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
+    ForeignTool,
+};
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;
 pub use surface::Surface;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::Tool;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::declared::DeclaredTools;
 use super::entry::ToolEntry;
@@ -16,8 +17,11 @@ pub(crate) struct ToolSnapshot {
     listed: Arc<[Tool]>,
     /// Tools that can be called and are not listed, in the order of the files.
     hidden: Vec<Arc<ToolEntry>>,
+    /// The tools that are listed, with fields that the SDK does not know, where there are such.
+    whole: Option<Vec<Value>>,
     shadowed: Vec<Shadowed>,
     declared: Arc<DeclaredTools>,
+    foreign: Arc<[Arc<ToolEntry>]>,
 }
 
 /// Built-in tools that are only of use where tools are not listed.
@@ -42,7 +46,11 @@ pub(crate) struct Shadowed {
 
 impl ToolSnapshot {
     /// Merges the sources in this order: of two tools of one name the first is offered, and the other is reported.
-    pub(super) fn merge(built_in: &[Arc<ToolEntry>], declared: Arc<DeclaredTools>) -> ToolSnapshot {
+    pub(super) fn merge(
+        built_in: &[Arc<ToolEntry>],
+        declared: Arc<DeclaredTools>,
+        foreign: Arc<[Arc<ToolEntry>]>,
+    ) -> ToolSnapshot {
         let sources = [
             ToolSource {
                 name: "built-in tool",
@@ -51,6 +59,10 @@ impl ToolSnapshot {
             ToolSource {
                 name: "tool of a tool file",
                 entries: declared.entries(),
+            },
+            ToolSource {
+                name: "tool of another server",
+                entries: &foreign,
             },
         ];
         let mut origins: HashMap<&str, &'static str> = HashMap::new();
@@ -84,19 +96,39 @@ impl ToolSnapshot {
             !hidden.is_empty() || !FOR_HIDDEN.contains(&&*entry.definition.name)
         };
         let listed = offered.iter().filter(|it| it.is_listed && is_of_use(it));
-        let listed: Vec<Tool> = listed.map(|it| it.definition.clone()).collect();
+        let listed: Vec<&Arc<ToolEntry>> = listed.copied().collect();
+        let whole = listed.iter().any(|it| it.whole.is_some()).then(|| {
+            let whole = |it: &&Arc<ToolEntry>| match &it.whole {
+                Some(whole) => Value::clone(whole),
+                None => serde_json::to_value(&it.definition).unwrap_or_default(),
+            };
+            listed.iter().map(whole).collect()
+        });
+        let listed: Vec<Tool> = listed.iter().map(|it| it.definition.clone()).collect();
         ToolSnapshot {
             by_name,
             hidden,
             listed: listed.into(),
+            whole,
             shadowed,
             declared,
+            foreign,
         }
     }
 
     /// The tools that are listed, built-in ones first, then in the order of the files.
     pub(crate) fn listed(&self) -> &Arc<[Tool]> {
         &self.listed
+    }
+
+    /// The same with fields that the SDK does not know, where there are such.
+    pub(crate) fn whole(&self) -> Option<&[Value]> {
+        self.whole.as_deref()
+    }
+
+    /// The tools of other servers.
+    pub(crate) fn foreign(&self) -> &Arc<[Arc<ToolEntry>]> {
+        &self.foreign
     }
 
     /// The tools that can be called and are not listed.

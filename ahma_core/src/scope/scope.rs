@@ -190,8 +190,21 @@ impl Scope {
         if let Some(trigger) = &trigger {
             shared.remember_reload(trigger);
         }
+        let mut tasks = Vec::new();
+        if let Some(foreign) = shared.foreign().filter(|_| own_tools) {
+            let mut tools = foreign.tools();
+            registry.publish_foreign(&tools.borrow_and_update());
+            let registry = Arc::clone(&registry);
+            let offering = tokio::spawn(async move {
+                while tools.changed().await.is_ok() {
+                    registry.publish_foreign(&tools.borrow_and_update());
+                }
+            });
+            tasks.push(offering.abort_handle());
+        }
         let context = ServiceContext {
             registry,
+            foreign: shared.foreign().cloned(),
             executor,
             hosts,
             internal,
@@ -211,7 +224,7 @@ impl Scope {
             private: Mutex::new(Some(private)),
             reload: Mutex::new(reload),
             trigger,
-            tasks: Mutex::default(),
+            tasks: Mutex::new(tasks),
             is_kept_protected: AtomicBool::new(false),
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::SystemTime;
 
 use ahma_sandbox::{PrivateDir, Sandbox};
@@ -17,6 +17,7 @@ use crate::executor::{ByteBudget, OF_ALL, ReportTrouble, Slots};
 use crate::operation::{OperationState, OperationStore};
 use crate::output::{SPOOL_TOTAL, SpoolBudget};
 use crate::owner_warnings::SayWarning;
+use crate::registry::ForeignServers;
 use crate::service::EndpointInfo;
 use crate::tamper::Guard;
 
@@ -104,6 +105,8 @@ pub struct SharedResources {
     pub(super) secret: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
     pub(super) endpoint: EndpointInfo,
+    /// Servers that stand behind this one.
+    foreign: OnceLock<Arc<dyn ForeignServers>>,
     /// The operations of every scope that is open now.
     stores: Mutex<Vec<Weak<OperationStore>>>,
     /// What has the tool files of every scope read again.
@@ -134,9 +137,27 @@ impl SharedResources {
             secret: config.secret,
             warnings: config.warnings,
             endpoint: config.endpoint,
+            foreign: OnceLock::new(),
             stores: Mutex::default(),
             reloads: Mutex::default(),
         }))
+    }
+
+    /// Servers that stand behind this one.
+    pub(super) fn foreign(&self) -> Option<&Arc<dyn ForeignServers>> {
+        self.foreign.get()
+    }
+
+    /// Puts servers behind this one, for scopes that are opened from now on.
+    #[cfg(feature = "cli")]
+    pub(crate) fn put_behind(&self, servers: Arc<dyn ForeignServers>) {
+        let _ = self.foreign.set(servers);
+    }
+
+    /// Starts hosts.
+    #[cfg(feature = "cli")]
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
     }
 
     /// Removes what servers left behind that were killed, beside the work.

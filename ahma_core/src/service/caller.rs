@@ -7,11 +7,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use ahma_transport::SessionHandle;
+use ahma_transport::{RawSlot, SessionHandle};
 use rmcp::RoleServer;
-use rmcp::model::{CustomNotification, ProgressToken, ServerNotification};
+use rmcp::model::{
+    CustomNotification, ProgressNotificationParam, ProgressToken, RequestMetaObject,
+    ServerNotification,
+};
 use rmcp::service::{Peer, RequestContext};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::context::ServiceContext;
@@ -19,11 +23,14 @@ use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
 use crate::operation::{OperationHandle, Origin};
+use crate::registry::ForeignProgress;
 
 /// A longer name of a client is cut.
 const MAX_CLIENT_LEN: usize = 200;
 /// The key of steps of sequences, which no client has.
 const NOBODY: &str = "\0";
+/// Notifications about the progress of a call that wait for its client to read.
+const MAX_PROGRESS: usize = 64;
 pub(crate) const SESSION_ENDED: &str = "its session has ended";
 
 /// The client that made a call.
@@ -38,6 +45,10 @@ pub(super) struct Caller {
     session: Option<SessionHandle>,
     live: Option<LiveProgress>,
     listener: Option<Listener>,
+    /// What of its `_meta` is for a server behind this one.
+    passed_on: Map<String, Value>,
+    /// Where a result is left that the SDK could not carry whole.
+    whole: Option<RawSlot>,
 }
 
 /// Where notifications can be sent after the answer.
@@ -86,7 +97,40 @@ impl Caller {
                 sent,
                 wants_messages: Arc::clone(wants_messages),
             }),
+            passed_on: for_others(&context.meta),
+            whole: context.extensions.get::<RawSlot>().cloned(),
         }
+    }
+
+    /// What of its `_meta` is for a server behind this one.
+    pub(super) fn passed_on(&self) -> Map<String, Value> {
+        self.passed_on.clone()
+    }
+
+    /// Has a result sent as it is, where the transport can do that.
+    pub(super) fn leave_whole(&self, result: Value) {
+        if let Some(slot) = &self.whole {
+            slot.put(result);
+        }
+    }
+
+    /// Passes on what another server says of the progress of a call, in its order.
+    pub(super) fn foreign_progress(&self) -> Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>> {
+        let live = self.live.as_ref()?;
+        let (peer, token) = (live.peer.clone(), live.token.clone());
+        let (tell, mut told) = mpsc::channel::<ForeignProgress>(MAX_PROGRESS);
+        tokio::spawn(async move {
+            while let Some(now) = told.recv().await {
+                let mut params = ProgressNotificationParam::new(token.clone(), now.progress);
+                params.total = now.total;
+                params.message = now.message;
+                if peer.notify_progress(params).await.is_err() {
+                    return;
+                }
+            }
+        });
+        // Who does not read fast enough is told of less.
+        Some(Box::new(move |now| drop(tell.try_send(now))))
     }
 
     /// A step of a sequence: nobody is notified.
@@ -101,6 +145,8 @@ impl Caller {
             session: None,
             live: None,
             listener: None,
+            passed_on: Map::new(),
+            whole: None,
         }
     }
 
@@ -192,4 +238,16 @@ impl Listener {
         let notification = ServerNotification::CustomNotification(notification);
         let _ = self.peer.send_notification(notification).await;
     }
+}
+
+/// What of a request's `_meta` is for a server behind this one: everything but what belongs to this hop.
+fn for_others(meta: &RequestMetaObject) -> Map<String, Value> {
+    let is_ours = |key: &str| {
+        key.starts_with("io.modelcontextprotocol/")
+            || key.starts_with("ahma/")
+            || key == "progressToken"
+    };
+    let all = meta.iter().filter(|(key, _)| !is_ours(key));
+    all.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }

@@ -3,6 +3,8 @@
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, Implementation, ServerCapabilities, ServerConfig};
 
+use serde_json::{Value, json};
+
 use super::respond::cut;
 
 /// Methods that are answered when their parameters are right.
@@ -56,4 +58,12 @@ pub(super) fn unknown_request(method: &str, is_stateless: bool) -> ErrorData {
 pub(super) fn no_method(name: &str) -> ErrorData {
     let why = format!("there is no method `{}`", cut(name));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
+}
+
+/// A list of tools with fields that the SDK does not know.
+pub(super) fn whole_list(tools: &[Value], is_stateless: bool) -> Value {
+    match is_stateless {
+        true => json!({ "tools": tools, "ttlMs": 0, "cacheScope": "private" }),
+        false => json!({ "tools": tools }),
+    }
 }

@@ -8,12 +8,14 @@ use super::endpoint_info::EndpointInfo;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
 use crate::operation::OperationStore;
 use crate::owner_warnings::OwnerWarnings;
-use crate::registry::Registry;
+use crate::registry::{ForeignServers, Registry};
 
 /// The parts of a scope that calls use.
 pub(crate) struct ServiceContext {
     /// The tools that are offered now.
     pub(crate) registry: Arc<Registry>,
+    /// Servers that stand behind this one.
+    pub(crate) foreign: Option<Arc<dyn ForeignServers>>,
     /// Runs commands.
     pub(crate) executor: Executor,
     /// The sandbox they run in.

@@ -12,7 +12,7 @@ use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
 use super::follow::follow;
 use super::tools::{self, Request};
-use super::{plan, respond, sequence_plan, unknown_tool};
+use super::{foreign, plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
@@ -49,6 +49,7 @@ pub(super) async fn call(
             }
         }
         Runner::Declared(tool) => declared(context, tool, arguments, caller).await,
+        Runner::Foreign(tool) => foreign::call(context, &name, tool, arguments, caller).await,
     };
     Ok(answer.unwrap_or_else(|error| {
         let (kind, client) = (error.kind(), &caller.origin.client);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ahma_transport::SessionHandle;
+use ahma_transport::{RawSlot, SessionHandle};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
@@ -29,11 +29,14 @@ use super::instructions::instructions;
 use super::list_changes::ListChanges;
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
-use super::{caller, dispatch, respond, tasks};
+use super::{caller, capabilities, dispatch, respond, tasks};
 use crate::registry::ToolSnapshot;
 
 /// How long a list waits for checks that have never been made.
 const CHECKS_WAIT: Duration = Duration::from_millis(200);
+
+/// How long a list waits for other servers that have never been asked what they offer.
+const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
 /// The handler of one client.
 #[derive(Clone)]
@@ -264,7 +267,13 @@ impl ServerHandler for AhmaService {
         // A list that is complete: clients that list once would never see what is found out a moment later.
         let scope = self.binding.listing(&self.context, &context).await;
         let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
+        if let Some(foreign) = &scope.foreign {
+            let _ = timeout(SERVERS_WAIT, foreign.settled()).await;
+        }
         let tools = scope.registry.current();
+        if let (Some(whole), Some(slot)) = (tools.whole(), context.extensions.get::<RawSlot>()) {
+            slot.put(capabilities::whole_list(whole, is_stateless(&context)));
+        }
         let listed = tools.listed().to_vec();
         *self.listed() = tools;
         scope.registry.note_listed();

@@ -36,6 +36,8 @@ mod execution_mode;
 #[cfg(feature = "server")]
 mod follow;
 #[cfg(feature = "server")]
+mod foreign;
+#[cfg(feature = "server")]
 mod handler;
 #[cfg(feature = "server")]
 mod instructions;

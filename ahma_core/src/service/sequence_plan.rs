@@ -141,6 +141,11 @@ impl Planning<'_> {
                     self.steps
                         .push(planned(step, action, directory.into(), delay));
                 }
+                // They answer in their own way, and may take their own time.
+                Some(Runner::Foreign(_)) => {
+                    let why = "a tool of another server cannot be a step";
+                    return Err(in_step(step, &CallError::new(why)));
+                }
                 None => return Err(unavailable(step)),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ahma_transport::CatchPanic;
+use ahma_transport::{CatchPanic, RawResults};
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use tokio::task::JoinHandle;
@@ -36,7 +36,7 @@ impl StdioConnection {
         let transport = LineTransport::new(streams, gone.clone());
         let stopped = stop.clone();
         let served = tokio::spawn(async move {
-            match CatchPanic::new(handler, name_of)
+            match RawResults(CatchPanic::new(handler, name_of))
                 .serve_with_ct(transport, stopped)
                 .await
             {

@@ -76,6 +76,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
             "queued": operations.count(OperationState::Queued),
         },
         "sessions": endpoint.sessions(),
+        "downstream": context.foreign.as_ref().map_or_else(|| json!([]), |it| it.describe()),
         "processes": processes(&own_processes(context).await).await,
     }))
 }

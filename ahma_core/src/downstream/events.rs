@@ -1,0 +1,52 @@
+//! What a server says unasked: that its lists have changed, and messages for the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ahma_http_mcp_client::ServerEvents;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+
+/// Lines that are no messages and are logged; more are counted only.
+const MAX_RUBBISH: usize = 5;
+/// Letters of such a line.
+const SHOWN: usize = 200;
+
+/// Hears one server.
+pub(super) struct UpstreamEvents {
+    pub(super) server: String,
+    /// Its tools have changed. One is enough, however often it is said.
+    pub(super) tools_changed: Arc<Notify>,
+    rubbish: AtomicUsize,
+}
+
+impl UpstreamEvents {
+    pub(super) fn new(server: &str, tools_changed: &Arc<Notify>) -> Self {
+        UpstreamEvents {
+            server: server.to_owned(),
+            tools_changed: Arc::clone(tools_changed),
+            rubbish: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl ServerEvents for UpstreamEvents {
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/tools/list_changed" => self.tools_changed.notify_one(),
+            "notifications/message" => {
+                let said = params.map(RawValue::get).unwrap_or_default();
+                let end = said.floor_char_boundary(SHOWN);
+                tracing::info!(server = self.server, "{}", &said[..end]);
+            }
+            _ => {}
+        }
+    }
+
+    fn rubbish(&self, text: &[u8]) {
+        if self.rubbish.fetch_add(1, Ordering::Relaxed) < MAX_RUBBISH {
+            let text = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned();
+            tracing::warn!(server = self.server, "this is no message: {text:?}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Other MCP servers behind this one.
+//!
+//! ```text
+//! DownstreamServers ─► Upstream, one for each entry of the operator's mcp.json
+//!        │                 ├─► process      started through a sandbox host, confined or not; ended with everything it started
+//!        │                 ├─► ahma_http_mcp_client   the conversation
+//!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
+//!        └─► offered       definitions under their names here, for the registry
+//! ```
+//!
+//! A server is started by the first call, or at once where nothing is known of it yet. Its tools stay listed while it is
+//! stopped, dies and comes back. Must not answer clients: the service does, through [`ForeignTool`](crate::registry::ForeignTool).
+
+mod backoff;
+mod events;
+mod offered;
+mod process;
+mod record;
+mod secret_values;
+mod servers;
+mod stderr_tail;
+mod upstream;
+
+pub(crate) use servers::{DownstreamServers, Means};

@@ -1,0 +1,188 @@
+//! Definitions of other servers under their names here: prefixed, filtered, renamed, and never less careful than they were.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::upstream::Upstream;
+use crate::config::downstream::{Annotations, ServerSpec};
+use crate::registry::{ForeignCall, ForeignDefinition, ForeignError, ForeignResult, ForeignTool};
+
+/// Clients refuse longer names.
+const MAX_NAME: usize = 48;
+/// Tools of one server that are listed, unless the operator says which.
+const MAX_LISTED: usize = 40;
+/// A longer definition is not offered: every client would have to read it.
+const MAX_DEFINITION: usize = 256 * 1024;
+
+/// A tool of another server.
+struct UpstreamTool {
+    upstream: Arc<Upstream>,
+    name: String,
+}
+
+impl fmt::Debug for UpstreamTool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} of {}", self.name, self.upstream.name())
+    }
+}
+
+impl ForeignTool for UpstreamTool {
+    fn server(&self) -> &str {
+        self.upstream.name()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn timeout(&self) -> Duration {
+        self.upstream.spec().timeout
+    }
+
+    fn takes_mode(&self) -> bool {
+        false
+    }
+
+    fn call(&self, call: ForeignCall) -> BoxFuture<'static, Result<ForeignResult, ForeignError>> {
+        let (upstream, name) = (Arc::clone(&self.upstream), self.name.clone());
+        Box::pin(async move { upstream.call(&name, call).await })
+    }
+}
+
+/// What is offered of a server, and what of it cannot be.
+#[derive(Default)]
+pub(super) struct Offered {
+    pub(super) tools: Vec<ForeignDefinition>,
+    /// Why tools are not offered.
+    pub(super) faults: Vec<String>,
+}
+
+/// Turns the definitions of a server into what is offered of it.
+pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
+    let spec = upstream.spec();
+    let mut offered = Offered::default();
+    let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+    let mut listed = 0;
+    for definition in definitions {
+        let Some(theirs) = definition["name"].as_str() else {
+            let fault = "a tool of it has no name".to_owned();
+            offered.faults.push(fault);
+            continue;
+        };
+        if !is_allowed(spec, theirs) {
+            continue;
+        }
+        let name = name(spec, theirs);
+        let whole = adapted(spec, definition, &name);
+        let is_too_long = whole.to_string().len() > MAX_DEFINITION;
+        let tool: Result<Tool, _> = serde_json::from_value(whole.clone());
+        let tool = match tool {
+            Ok(tool) if !is_too_long => tool,
+            Ok(_) => {
+                let limit = MAX_DEFINITION >> 10;
+                let fault = format!("`{theirs}`: its definition is longer than {limit} KiB");
+                offered.faults.push(fault);
+                continue;
+            }
+            Err(error) => {
+                offered
+                    .faults
+                    .push(format!("`{theirs}`: its definition is wrong: {error}"));
+                continue;
+            }
+        };
+        if let Some(first) = by_name.get(&name).copied() {
+            // Nobody could say which one is meant.
+            offered.faults.push(format!(
+                "`{theirs}`: the name `{name}` is claimed twice; none of them is offered"
+            ));
+            by_name.insert(name, usize::MAX);
+            if let Some(tool) = offered.tools.get_mut(first) {
+                tool.is_listed = false;
+            }
+            continue;
+        }
+        let is_core = match &spec.tools.core {
+            Some(core) => core.iter().any(|it| it == theirs),
+            None => listed < MAX_LISTED,
+        };
+        listed += usize::from(is_core);
+        by_name.insert(name, offered.tools.len());
+        offered.tools.push(ForeignDefinition {
+            tool,
+            whole: Arc::new(whole),
+            runner: Arc::new(UpstreamTool {
+                upstream: Arc::clone(upstream),
+                name: theirs.to_owned(),
+            }),
+            is_listed: is_core,
+        });
+    }
+    let twice = |tool: &ForeignDefinition| by_name.get(&*tool.tool.name) == Some(&usize::MAX);
+    offered.tools.retain(|tool| !twice(tool));
+    offered
+}
+
+fn is_allowed(spec: &ServerSpec, theirs: &str) -> bool {
+    let is_in = |names: &[String]| names.iter().any(|it| it == theirs);
+    let is_allowed = spec.tools.allow.as_deref().is_none_or(is_in);
+    is_allowed && !is_in(&spec.tools.deny)
+}
+
+/// The name of a tool here. Depends on nothing but its server's entry and its own name.
+fn name(spec: &ServerSpec, theirs: &str) -> String {
+    let own = spec.tools.rename.get(theirs).map_or(theirs, String::as_str);
+    let whole = match spec.prefix.as_str() {
+        "" => own.to_owned(),
+        prefix => format!("{prefix}_{own}"),
+    };
+    let is_usual = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let plain = whole.replace(|letter| !is_usual(letter), "_");
+    if plain == whole && plain.len() <= MAX_NAME {
+        return plain;
+    }
+    // Two names that are cut, or changed, to the same are still told apart.
+    let hash = Sha256::digest(whole.as_bytes());
+    let suffix: String = hash.iter().take(3).map(|it| format!("{it:02x}")).collect();
+    let end = plain.len().min(MAX_NAME - 1 - suffix.len());
+    format!("{}_{suffix}", &plain[..end])
+}
+
+/// The definition with its name here, and what the operator says of it.
+fn adapted(spec: &ServerSpec, definition: &Value, name: &str) -> Value {
+    let theirs = definition["name"].as_str().unwrap_or_default();
+    let mut definition = definition.clone();
+    definition["name"] = json!(name);
+    if let Some(description) = spec.tools.describe.get(theirs) {
+        definition["description"] = json!(description);
+    }
+    if let Some(rules) = spec.tools.annotations.get(theirs) {
+        more_careful(&mut definition, rules);
+    }
+    definition
+}
+
+/// Annotations may only become more careful: what reads only may be said to write, never the other way round.
+fn more_careful(definition: &mut Value, rules: &Annotations) {
+    let careful = [
+        ("readOnlyHint", rules.read_only, false),
+        ("destructiveHint", rules.destructive, true),
+        ("idempotentHint", rules.idempotent, false),
+        ("openWorldHint", rules.open_world, true),
+    ];
+    if !definition["annotations"].is_object() {
+        definition["annotations"] = json!({});
+    }
+    for (field, said, careful) in careful {
+        if said == Some(careful) {
+            definition["annotations"][field] = json!(careful);
+        }
+    }
+}

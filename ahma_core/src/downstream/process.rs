@@ -1,0 +1,116 @@
+//! The process of a server: started through a sandbox host, and ended with everything that it started.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ahma_sandbox::{CommandRequest, Exit, Input, InputPipe};
+use tokio::net::unix::pipe;
+use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
+
+use super::stderr_tail::StderrTail;
+use crate::config::Restrictions;
+use crate::executor::HostPool;
+
+/// How long a process may take to end by itself once it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What is to be started.
+pub(super) struct ProcessSpec {
+    pub(super) words: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) directory: PathBuf,
+}
+
+/// A process that runs, or ran. Ends, with everything it started, when dropped.
+pub(super) struct Process {
+    /// Says that it is to end; dropping it says so too.
+    stop: Option<oneshot::Sender<()>>,
+    exited: watch::Receiver<Option<String>>,
+}
+
+/// Its standard input and output.
+pub(super) struct Pipes {
+    pub(super) input: pipe::Sender,
+    pub(super) output: pipe::Receiver,
+}
+
+impl Process {
+    /// Starts a program in a host of this pool; what it says on standard error is kept and logged.
+    pub(super) async fn start(
+        hosts: &Arc<HostPool>,
+        spec: ProcessSpec,
+        server: &str,
+        stderr: &StderrTail,
+    ) -> Result<(Process, Pipes), String> {
+        let why = |error: &dyn std::fmt::Display| error.to_string();
+        let (reading, input) = InputPipe::new().map_err(|error| why(&error))?;
+        let request = CommandRequest {
+            arguments: spec.words,
+            environment: spec.environment,
+            directory: spec.directory,
+            input: Input::Pipe(reading.clone()),
+        };
+        let host = hosts.host(&Restrictions::default()).await;
+        let host = host.map_err(|error| why(&error))?;
+        let started = host.spawn_apart(request).await;
+        let (mut command, errors) = started.map_err(|error| why(&error))?;
+        reading.release();
+        let output = command.take_output().ok_or("it has no output")?;
+        tokio::spawn(stderr.clone().read(server.to_owned(), errors));
+        let (stop, stopped) = oneshot::channel();
+        let (tell, exited) = watch::channel(None);
+        tokio::spawn(async move {
+            // The host is kept for as long as the process runs.
+            let _host = host;
+            let exit = tokio::select! {
+                exit = command.exited() => Some(exit),
+                _ = stopped => None,
+            };
+            if exit.is_none() {
+                command.terminate();
+                let _ = timeout(GRACE, command.exited()).await;
+            }
+            command.kill();
+            command.gone().await;
+            let exit = match exit {
+                Some(exit) => Some(exit),
+                None => Some(command.exited().await),
+            };
+            let said = exit.map(|exit| match exit {
+                Ok(exit) => described(exit),
+                Err(error) => error.to_string(),
+            });
+            tell.send_replace(said);
+        });
+        let process = Process {
+            stop: Some(stop),
+            exited,
+        };
+        Ok((process, Pipes { input, output }))
+    }
+
+    /// Waits until no process of it is left, and says how it ended.
+    pub(super) async fn ended(&self) -> String {
+        let mut exited = self.exited.clone();
+        let ended = exited.wait_for(Option::is_some).await;
+        let ended = ended.ok().and_then(|it| it.clone());
+        ended.unwrap_or_else(|| "it was ended".to_owned())
+    }
+
+    /// Asks it to end, and waits until it has; what does not end by itself is killed.
+    pub(super) async fn stop(mut self) {
+        self.stop.take();
+        self.ended().await;
+    }
+}
+
+fn described(exit: Exit) -> String {
+    match (exit.code, exit.signal) {
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it ended".to_owned(),
+    }
+}

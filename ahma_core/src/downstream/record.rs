@@ -1,0 +1,137 @@
+//! What a server offered, kept for the next time, and what of it is approved. May block.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A longer file is none of ours.
+const MAX_LEN: u64 = 64 << 20;
+
+/// What is known of a server without asking it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The definitions that are offered: the approved ones, where they have to be approved. In the order of the server.
+    pub(super) tools: Vec<Value>,
+}
+
+/// What the definitions of a server amount to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Compared {
+    /// Tools whose definition is another one than was approved, and what of it changed.
+    pub(super) changed: BTreeMap<String, String>,
+    /// Tools that were not there when the others were approved.
+    pub(super) new: Vec<String>,
+    /// Tools that are not there any more.
+    pub(super) gone: Vec<String>,
+}
+
+impl Record {
+    /// Compares what is approved with what a server offers now.
+    pub(super) fn compare(&self, now: &[Value]) -> Compared {
+        let name = |tool: &Value| tool["name"].as_str().map(ToOwned::to_owned);
+        let find = |tools: &[Value], wanted: &str| {
+            let mut tools = tools.iter();
+            tools.find(|it| it["name"] == wanted).cloned()
+        };
+        let mut compared = Compared::default();
+        for tool in &self.tools {
+            let Some(name) = name(tool) else { continue };
+            match find(now, &name) {
+                None => compared.gone.push(name),
+                Some(other) if other != *tool => {
+                    drop(compared.changed.insert(name, difference(tool, &other)));
+                }
+                Some(_) => {}
+            }
+        }
+        let new = now.iter().filter_map(name);
+        compared.new = new.filter(|it| find(&self.tools, it).is_none()).collect();
+        compared
+    }
+}
+
+/// Which fields of a definition changed.
+fn difference(approved: &Value, now: &Value) -> String {
+    let empty = serde_json::Map::new();
+    let (approved, now) = (
+        approved.as_object().unwrap_or(&empty),
+        now.as_object().unwrap_or(&empty),
+    );
+    let mut fields: Vec<&str> = approved
+        .keys()
+        .chain(now.keys())
+        .filter(|key| approved.get(*key) != now.get(*key))
+        .map(String::as_str)
+        .collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields.join(", ")
+}
+
+/// Where the record of a server is.
+pub(super) fn file(directory: &Path, server: &str) -> PathBuf {
+    directory.join(format!("{server}.json"))
+}
+
+/// Reads the record of a server; none where there is none that can be used.
+#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+pub(super) fn read(path: &Path) -> Option<Record> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > MAX_LEN {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Puts a record in the place of the one before, whole or not at all.
+#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+pub(super) fn write(path: &Path, record: &Record) -> io::Result<()> {
+    use std::io::Write as _;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".ahma-")
+        .tempfile_in(directory)?;
+    file.write_all(&serde_json::to_vec(record)?)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Proves: D9.
+    #[test]
+    fn what_changed_is_named_whatever_the_order_of_fields() {
+        let approved = Record {
+            tools: vec![
+                json!({ "name": "a", "description": "x", "inputSchema": {} }),
+                json!({ "name": "b" }),
+                json!({ "name": "c" }),
+            ],
+        };
+        let now = [
+            json!({ "inputSchema": {}, "description": "y", "name": "a", "vendor": 1 }),
+            json!({ "name": "c" }),
+            json!({ "name": "d" }),
+        ];
+        let compared = approved.compare(&now);
+        assert_eq!(compared.changed["a"], "description, vendor");
+        assert_eq!(
+            (compared.new, compared.gone),
+            (vec!["d".to_owned()], vec!["b".to_owned()])
+        );
+        let same = [
+            json!({ "inputSchema": {}, "description": "x", "name": "a" }),
+            json!({ "name": "b" }),
+            json!({ "name": "c" }),
+        ];
+        assert_eq!(approved.compare(&same), Compared::default());
+    }
+}

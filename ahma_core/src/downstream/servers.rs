@@ -1,0 +1,169 @@
+//! All servers behind this one, and what they offer together.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use futures_util::future::{BoxFuture, join_all};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, watch};
+use tokio::task::{AbortHandle, spawn_blocking};
+
+use super::offered;
+use super::record;
+use super::upstream::Upstream;
+use crate::config::downstream::{ServerSpec, StartMode};
+use crate::executor::HostPool;
+use crate::registry::{ForeignDefinition, ForeignServers};
+
+/// Confined: hosts, and the variables of what runs in them.
+type Confined = (Arc<HostPool>, Vec<(OsString, OsString)>);
+
+/// What servers are started with.
+pub(crate) struct Means {
+    /// The variables of whoever started this program.
+    pub(crate) environment: BTreeMap<OsString, OsString>,
+    /// Where records are kept: out of reach of commands.
+    pub(crate) records: PathBuf,
+    /// Where servers work that say nothing else.
+    pub(crate) scope: PathBuf,
+    /// Hosts that confine nothing: for servers that the operator trusts.
+    pub(crate) unconfined: Arc<HostPool>,
+    /// Hosts that confine as commands are confined, once there are such.
+    pub(crate) confined: OnceLock<Confined>,
+}
+
+impl Means {
+    pub(super) fn hosts(&self, is_confined: bool) -> Result<Arc<HostPool>, String> {
+        if !is_confined {
+            return Ok(Arc::clone(&self.unconfined));
+        }
+        // Never the others instead.
+        let confined = self.confined.get().map(|(hosts, _)| Arc::clone(hosts));
+        confined.ok_or_else(|| "there is no sandbox for it yet".to_owned())
+    }
+
+    pub(super) fn confined_environment(&self) -> Vec<(OsString, OsString)> {
+        let confined = self.confined.get();
+        confined
+            .map(|(_, variables)| variables.clone())
+            .unwrap_or_default()
+    }
+}
+
+/// All of them.
+pub(crate) struct DownstreamServers {
+    means: Arc<Means>,
+    upstreams: Vec<Arc<Upstream>>,
+    offered: watch::Sender<Arc<[ForeignDefinition]>>,
+    /// Whether every server has said what it offers, or has not been able to.
+    settled: watch::Sender<bool>,
+    tasks: Vec<AbortHandle>,
+}
+
+impl DownstreamServers {
+    /// Gets servers ready. Nothing is started yet; what is known of them is offered.
+    pub(crate) async fn prepare(specs: Vec<ServerSpec>, means: Means) -> Arc<Self> {
+        let means = Arc::new(means);
+        let changed = Arc::new(Notify::new());
+        let of_reading = Arc::clone(&means);
+        let reading = spawn_blocking(move || {
+            let read = |spec: ServerSpec| {
+                let record = record::read(&record::file(&of_reading.records, &spec.name));
+                (spec, record)
+            };
+            specs.into_iter().map(read).collect::<Vec<_>>()
+        });
+        let known = reading.await.unwrap_or_default();
+        let upstreams: Vec<Arc<Upstream>> = known
+            .into_iter()
+            .map(|(spec, record)| Upstream::new(spec, &means, record, &changed))
+            .collect();
+        let offered = watch::Sender::new(offer(&upstreams));
+        Arc::new_cyclic(|servers: &std::sync::Weak<DownstreamServers>| {
+            let servers = servers.clone();
+            let offering = tokio::spawn(async move {
+                loop {
+                    changed.notified().await;
+                    let Some(servers) = servers.upgrade() else {
+                        return;
+                    };
+                    servers.offered.send_replace(offer(&servers.upstreams));
+                }
+            });
+            DownstreamServers {
+                means,
+                upstreams,
+                offered,
+                settled: watch::Sender::new(false),
+                tasks: vec![offering.abort_handle()],
+            }
+        })
+    }
+
+    /// Starts what is to be started at once, side by side, now that commands are confined.
+    pub(crate) fn begin(self: &Arc<Self>, confined: Confined) {
+        let _ = self.means.confined.set(confined);
+        let servers = Arc::clone(self);
+        tokio::spawn(async move {
+            let is_due = |it: &&Arc<Upstream>| {
+                it.definitions().is_none() || it.spec().start == StartMode::Eager
+            };
+            let due = servers.upstreams.iter().filter(is_due);
+            join_all(due.map(|it| it.begin())).await;
+            servers.offered.send_replace(offer(&servers.upstreams));
+            servers.settled.send_replace(true);
+        });
+    }
+
+    /// Ends them all.
+    pub(crate) async fn shut_down(&self) {
+        join_all(self.upstreams.iter().map(|it| it.shut_down())).await;
+    }
+}
+
+impl Drop for DownstreamServers {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl ForeignServers for DownstreamServers {
+    fn tools(&self) -> watch::Receiver<Arc<[ForeignDefinition]>> {
+        self.offered.subscribe()
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        // What is known of each of them is enough.
+        let all_known = self.upstreams.iter().all(|it| it.definitions().is_some());
+        Box::pin(async move {
+            if !all_known {
+                let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
+            }
+        })
+    }
+
+    fn describe(&self) -> Value {
+        json!(
+            self.upstreams
+                .iter()
+                .map(|it| it.describe())
+                .collect::<Vec<_>>()
+        )
+    }
+}
+
+/// What they offer together. Prefixes differ, so that names of different servers seldom are the same; where they are, the
+/// registry offers the first and reports the other.
+fn offer(upstreams: &[Arc<Upstream>]) -> Arc<[ForeignDefinition]> {
+    let offered = upstreams.iter().flat_map(|upstream| {
+        let definitions = upstream.definitions().unwrap_or_default();
+        let offered = offered::of(upstream, &definitions);
+        upstream.note_faults(offered.faults);
+        offered.tools
+    });
+    offered.collect()
+}

@@ -1,0 +1,99 @@
+//! Tools that other servers run: what the engine has to know of them. How they are reached is somebody else's.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use rmcp::model::Tool;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+/// A tool that another server runs.
+pub(crate) trait ForeignTool: fmt::Debug + Send + Sync {
+    /// The server, by its name here.
+    fn server(&self) -> &str;
+
+    /// The tool, by its name there.
+    fn name(&self) -> &str;
+
+    /// How long a call may take.
+    fn timeout(&self) -> Duration;
+
+    /// Whether a call may say how it is answered: the tool itself has no such argument, and promises no shape of its results.
+    fn takes_mode(&self) -> bool;
+
+    /// Calls it. Dropping the future gives the call up.
+    fn call(&self, call: ForeignCall) -> BoxFuture<'static, Result<ForeignResult, ForeignError>>;
+}
+
+/// A call of such a tool.
+pub(crate) struct ForeignCall {
+    /// Its arguments.
+    pub(crate) arguments: Map<String, Value>,
+    /// What of the caller's `_meta` is for the server.
+    pub(crate) meta: Map<String, Value>,
+    /// Hears of its progress.
+    pub(crate) progress: Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>>,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ForeignProgress {
+    /// How much is done.
+    pub(crate) progress: f64,
+    /// Of how much.
+    pub(crate) total: Option<f64>,
+    /// In words.
+    pub(crate) message: Option<String>,
+}
+
+/// The result of a call as the server gave it.
+#[derive(Debug, Clone)]
+pub(crate) struct ForeignResult(pub(crate) Map<String, Value>);
+
+/// Why a call has no result.
+#[derive(Debug, Clone)]
+pub(crate) enum ForeignError {
+    /// The server could not be reached, or was lost; with what to do.
+    Unavailable(String),
+    /// The server answered with an error of the protocol.
+    Refused(String),
+    /// The call was not passed on; with what to do.
+    Held(String),
+}
+
+impl fmt::Display for ForeignError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForeignError::Unavailable(why)
+            | ForeignError::Refused(why)
+            | ForeignError::Held(why) => formatter.write_str(why),
+        }
+    }
+}
+
+/// One tool that is offered.
+#[derive(Debug, Clone)]
+pub(crate) struct ForeignDefinition {
+    /// As far as the SDK knows its fields.
+    pub(crate) tool: Tool,
+    /// With all of its fields.
+    pub(crate) whole: Arc<Value>,
+    /// Who runs it.
+    pub(crate) runner: Arc<dyn ForeignTool>,
+    /// Whether it is listed.
+    pub(crate) is_listed: bool,
+}
+
+/// All servers of a program that stand behind it.
+pub(crate) trait ForeignServers: Send + Sync {
+    /// What they offer, now and later.
+    fn tools(&self) -> watch::Receiver<Arc<[ForeignDefinition]>>;
+
+    /// Waits until it is known of each what it offers, or that it does not say so.
+    fn settled(&self) -> BoxFuture<'_, ()>;
+
+    /// What the operator should know of each.
+    fn describe(&self) -> Value;
+}

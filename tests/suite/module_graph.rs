@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use ahma_tests::module_graph::{cycles, module_graph};
 
-const PLACES: [(&str, &str); 13] = [
+const PLACES: [(&str, &str); 14] = [
     ("ahma_core/src", ""),
     ("ahma_core/src", "config"),
+    ("ahma_core/src", "config/downstream"),
     ("ahma_core/src", "denial"),
     ("ahma_core/src", "executor"),
     ("ahma_core/src", "operation"),

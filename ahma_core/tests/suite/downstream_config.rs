@@ -125,11 +125,12 @@ fn a_faulty_entry_does_not_keep_another_from_working() {
             "c": { "command": "c", "env": { "X": "1", "X": "2" } },
             "d": { "command": "d" },
             "e": { "command": "e", "prefix": "f" },
-            "f": { "command": "f" }
+            "f": { "command": "f" },
+            "g": { "command": "g", "odd": 1 }
         } }"#,
     );
     assert_eq!(names(&config), ["a", "d"]);
-    assert_eq!(config.faults.len(), 3, "{:#?}", config.faults);
+    assert_eq!(config.faults.len(), 4, "{:#?}", config.faults);
 }
 
 #[test]

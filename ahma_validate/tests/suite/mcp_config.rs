@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ahma_tests::{Finished, Workspace, fixtures, stem};
 
-use crate::AHMA_VALIDATE;
+use crate::{AHMA_VALIDATE, GOOD};
 
 /// What stands for a secret in the fixtures.
 const SECRETS: [&str; 2] = ["hunter2", "271828"];
@@ -127,6 +127,9 @@ fn a_file_that_does_not_exist_is_bad_usage() {
 
 #[test]
 fn tool_files_beside_it_are_bad_usage() {
-    let args = ["--mcp-config", "mcp.json", "tools"];
-    assert_eq!(Workspace::new().run(AHMA_VALIDATE, &args).code, 2);
+    let workspace = Workspace::new();
+    workspace.write("mcp.json", r#"{ "servers": {} }"#);
+    workspace.write("tool.json", GOOD);
+    let args = ["--mcp-config", "mcp.json", "tool.json"];
+    assert_eq!(workspace.run(AHMA_VALIDATE, &args).code, 2);
 }

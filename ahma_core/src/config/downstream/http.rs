@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
+use super::port::{is_port, refuse_port, report_port};
 use super::raw::RawServer;
-use super::resolve::Surroundings;
 use super::secret::Secret;
-use super::secrets::{refuse_references, secret, secrets};
+use super::secret_maps::{refuse_references, secret, secrets};
 use super::spec::{OAuthSpec, TransportSpec};
-use super::transport::{is_port, refuse_port, report_port};
+use super::surroundings::Surroundings;
 
 /// Headers that the transport sets; another value would break it.
 const OF_THE_TRANSPORT: [&str; 8] = [

@@ -12,9 +12,11 @@ use super::super::files::SourceFile;
 use super::super::suggest::nearest;
 use super::super::text::{self, Advice};
 use super::masked::{mask, mask_unparsed};
+use super::names::check_name;
 use super::raw::{LISTS, RawServer};
-use super::resolve::{MAX_NAME, Surroundings, is_name_letter, prefix_of, resolve};
+use super::resolve::{prefix_of, resolve};
 use super::spec::{DownstreamConfig, ServerSpec};
+use super::surroundings::Surroundings;
 
 /// More servers than anybody can use at once.
 const MAX_SERVERS: usize = 100;
@@ -251,21 +253,6 @@ fn report_same_claim(entry: &Entry, other: &Entry, text: &str, faults: &Faults) 
         true => faults.add_with_hint(&place.key("prefix"), message, hint),
         false => faults.add_to_key(&place, message, hint.to_owned()),
     }
-}
-
-fn check_name(name: &str, place: &JsonLocation<'_>, faults: &Faults) {
-    let length = name.chars().count();
-    let message = if name.is_empty() {
-        "the name of a server is empty".to_owned()
-    } else if length > MAX_NAME {
-        format!("the name has {length} characters; at most {MAX_NAME} are allowed")
-    } else if let Some(odd) = name.chars().find(|letter| !is_name_letter(*letter)) {
-        format!("the name `{name}` holds the character {odd:?}")
-    } else {
-        return;
-    };
-    let hint = "use letters, digits, `_` and `-`, at most 32 of them";
-    faults.add_to_key(place, message, hint.to_owned());
 }
 
 fn as_object<'v, 't>(

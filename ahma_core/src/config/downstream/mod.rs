@@ -11,12 +11,15 @@
 mod http;
 mod load;
 mod masked;
+mod names;
+mod port;
 mod raw;
 mod resolve;
 mod schema;
 mod secret;
-mod secrets;
+mod secret_maps;
 mod spec;
+mod surroundings;
 mod tool_rules;
 mod transport;
 

@@ -3,49 +3,22 @@
 //! Works on one entry; what two of them have in common is a matter of [`load`](super::load). Must not repeat a value that
 //! could be a secret.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::checks::Checks;
 use super::super::fault::{Faults, JsonLocation};
 use super::super::field::Field;
+use super::names::{MAX_NAME, is_name_letter};
 use super::raw::{RawServer, RawStart};
 use super::spec::{ServerSpec, StartMode, TransportSpec};
+use super::surroundings::Surroundings;
 use super::tool_rules::tool_rules;
 use super::transport::transport;
 
-/// Characters of a name or prefix. Names of tools have 48 with it.
-pub(super) const MAX_NAME: usize = 32;
 const IDLE_MINUTES: std::ops::RangeInclusive<u32> = 0..=10_080;
 const DEFAULT_IDLE_MINUTES: u32 = 15;
 const TIMEOUT_SECONDS: std::ops::RangeInclusive<u32> = 1..=3_600;
 const DEFAULT_TIMEOUT_SECONDS: u32 = 30;
-
-/// What paths of a file are relative to.
-#[derive(Clone, Copy)]
-pub(super) struct Surroundings<'p> {
-    /// The directory of the file.
-    pub(super) directory: &'p Path,
-    /// What `~` stands for.
-    pub(super) home: Option<&'p Path>,
-}
-
-impl Surroundings<'_> {
-    /// The path that is meant; none when it is below a home directory that is not known.
-    pub(super) fn path(self, written: &str) -> Option<PathBuf> {
-        match written.strip_prefix('~') {
-            Some("") => self.home.map(Path::to_owned),
-            Some(below) if below.starts_with('/') => self
-                .home
-                .map(|home| home.join(below.trim_start_matches('/'))),
-            _ => Some(self.directory.join(written)),
-        }
-    }
-}
-
-pub(super) fn is_name_letter(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
-}
 
 /// What names of a server's tools begin with; none when it is wrong.
 pub(super) fn prefix_of<'r>(raw: &'r RawServer, name: &'r str) -> Option<&'r str> {

@@ -8,8 +8,8 @@ use super::super::field::Field;
 use super::super::names::MAX_NAME_LENGTH;
 use super::super::raw::{List, RawAnnotations, TextMap};
 use super::super::spec::Annotations;
+use super::names::is_name_letter;
 use super::raw::RawToolRules;
-use super::resolve::is_name_letter;
 use super::spec::ToolRules;
 
 /// Tools of one server that can be listed.

@@ -6,11 +6,12 @@ use super::super::field::Field;
 use super::super::raw::List;
 use super::super::suggest::nearest;
 use super::http::http;
+use super::port::{is_port, refuse_port, report_port};
 use super::raw::RawServer;
-use super::resolve::Surroundings;
-use super::secret::{Reference, Secret};
-use super::secrets::{refuse_references, secrets, variable_fault};
+use super::secret::Secret;
+use super::secret_maps::{refuse_references, secrets, variable_fault};
 use super::spec::{PORT_PLACEHOLDER, Program, TransportSpec};
+use super::surroundings::Surroundings;
 
 pub(super) fn transport(
     raw: &RawServer,
@@ -232,22 +233,4 @@ fn check_port(
         }
         Kind::SomeProgram | Kind::Http => {}
     }
-}
-
-pub(super) fn is_port(reference: &Reference) -> bool {
-    *reference == Reference::Port
-}
-
-pub(super) fn refuse_port(text: &str, place: &JsonLocation<'_>, checks: Checks<'_>) {
-    if text.contains(PORT_PLACEHOLDER) {
-        report_port(place, checks);
-    }
-}
-
-pub(super) fn report_port(place: &JsonLocation<'_>, checks: Checks<'_>) {
-    checks.faults.add_with_hint(
-        place,
-        "there is no `${PORT}` here",
-        "it is for `args` and `env` of servers with `\"type\": \"managed_http\"`",
-    );
 }

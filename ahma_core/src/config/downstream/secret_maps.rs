@@ -6,8 +6,8 @@ use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::raw::TextMap;
-use super::resolve::Surroundings;
 use super::secret::Secret;
+use super::surroundings::Surroundings;
 
 /// Reads every value; faulty ones are left out. `name_fault` says what is wrong with a name, if anything.
 pub(super) fn secrets(

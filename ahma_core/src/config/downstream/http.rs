@@ -134,7 +134,7 @@ fn oauth(raw: &RawServer, place: &JsonLocation<'_>, context: Context<'_>) -> Opt
     refuse_misspelt(&settings, &at, checks);
     let mut client_id = take_text(&mut settings, "client_id", &at, checks);
     let mut client_secret = take_text(&mut settings, "client_secret", &at, checks)
-        .and_then(|text| secret(&text, &at.key("client_secret"), context));
+        .and_then(|text| client_secret_of(&text, &at.key("client_secret"), context));
     for (field, short, given, is_taken) in [
         (
             "atlassian_client_id",
@@ -168,13 +168,22 @@ fn oauth(raw: &RawServer, place: &JsonLocation<'_>, context: Context<'_>) -> Opt
     }
     let field = place.key("atlassian_client_secret");
     let of_atlassian = checks.text(&raw.atlassian_client_secret, &field);
-    client_secret = client_secret.or(of_atlassian.and_then(|it| secret(&it, &field, context)));
+    client_secret =
+        client_secret.or(of_atlassian.and_then(|it| client_secret_of(&it, &field, context)));
     let is_asked_for = raw.oauth.is_present() || client_id.is_some() || client_secret.is_some();
     is_asked_for.then_some(OAuthSpec {
         client_id,
         client_secret,
         settings,
     })
+}
+
+fn client_secret_of(text: &str, place: &JsonLocation<'_>, context: Context<'_>) -> Option<Secret> {
+    let secret = secret(text, place, context)?;
+    if secret.references().any(is_port) {
+        report_port(place, context.1);
+    }
+    Some(secret)
 }
 
 /// Takes a text out of the settings, which are not decoded.

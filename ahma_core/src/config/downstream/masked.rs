@@ -65,8 +65,15 @@ fn hide_in_entry(entry: &Value<'_>, text: &str, hidden: &mut Vec<Range<usize>>) 
             ("url", Value::StringLit(url)) => {
                 // The scheme is what is most often wrong; the rest may hold a key.
                 let (start, end) = (url.start(), url.end().saturating_sub(1));
-                let scheme = text.get(start..end).and_then(|it| it.find("://"));
-                hidden.push(start + scheme.map_or(1, |length| length + "://".len())..end);
+                let is_scheme =
+                    |it: &&str| it.len() < 6 && it.bytes().all(|it| it.is_ascii_alphabetic());
+                let scheme = text
+                    .get(start + 1..end)
+                    .and_then(|it| it.split_once("://"))
+                    .map(|(scheme, _)| scheme)
+                    .filter(is_scheme);
+                let shown = scheme.map_or(0, |it| it.len() + "://".len());
+                hidden.push(start + 1 + shown..end);
             }
             ("command", Value::StringLit(command)) if is_one_word(&command.value) => {}
             (_, value) => hide(value, hidden),

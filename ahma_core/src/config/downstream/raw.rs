@@ -62,8 +62,8 @@ pub(super) struct RawServer {
     /// Its arguments. `${PORT}` stands for the port of a `managed_http` server, and has to occur here or in `env`.
     #[serde(default)]
     pub(super) args: List<String>,
-    /// Variables set for the program. A value may hold `${env:NAME}`, `${file:PATH}` and `${command:…}`, also inside longer
-    /// text; a plain `${` is written `$${`.
+    /// Variables set for the program. A value may hold `${env:NAME}`, `${file:PATH}` (relative to the directory of this file)
+    /// and `${command:…}`, also inside longer text; a plain `${` is written `$${`.
     #[serde(default)]
     pub(super) env: TextMap,
     /// The directory the program runs in, relative to that of this file.

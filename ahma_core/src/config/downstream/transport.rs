@@ -1,5 +1,7 @@
 //! How a server is reached: which kind it is, and the fields that belong to that kind.
 
+use std::collections::BTreeMap;
+
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
@@ -210,8 +212,11 @@ fn check_port(
         Kind::Managed => {
             let is_wanted = program.args.iter().any(|it| it.contains(PORT_PLACEHOLDER))
                 || program.env.values().any(wants_port);
-            let is_readable =
-                !matches!(raw.args, Field::Invalid) && !matches!(raw.env, Field::Invalid);
+            // Where a value is wrong itself, nobody knows whether it should have been there.
+            let is_readable = !matches!(raw.args, Field::Invalid)
+                && !matches!(raw.env, Field::Invalid)
+                && raw.args.elements().len() == program.args.len()
+                && raw.env.value().map_or(0, BTreeMap::len) == program.env.len();
             if !is_wanted && is_readable {
                 let at = place.key("args");
                 checks.faults.add_with_hint(

@@ -48,8 +48,8 @@ pub use spec::{
 #[cfg(feature = "server")]
 pub(crate) use suggest::nearest;
 pub use text::MAX_FILE_BYTES;
-#[cfg(feature = "server")]
-pub(crate) use values::MAX_FAULTS;
 pub use values::{
     ArgumentFault, EXECUTION_MODES, META_PARAMETERS, SERVICE_MODE, check_arguments, check_call,
 };
+#[cfg(feature = "server")]
+pub(crate) use values::{MAX_FAULTS, check_value, missing, shown, unknown};

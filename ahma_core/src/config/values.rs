@@ -44,7 +44,7 @@ pub struct ArgumentFault {
 }
 
 impl ArgumentFault {
-    fn new(argument: &str, message: String, hint: Option<String>) -> Self {
+    pub(crate) fn new(argument: &str, message: String, hint: Option<String>) -> Self {
         ArgumentFault {
             argument: short(argument).into_owned(),
             message,
@@ -102,9 +102,7 @@ pub fn check_call(
     }
     for argument in arguments.iter().filter(|argument| argument.required) {
         if !given.keys().any(|name| is_called(argument, name)) {
-            let message = format!("the argument `{}` is required", argument.name);
-            let hint = argument.description.clone();
-            faults.push(ArgumentFault::new(&argument.name, message, hint));
+            faults.push(missing(&argument.name, argument.description.clone()));
         }
     }
     faults.extend(sliding_positional(arguments, given));
@@ -254,28 +252,31 @@ fn unknown_argument(
     allows_service: bool,
     name: &str,
 ) -> ArgumentFault {
-    let known: Vec<&str> = arguments
-        .iter()
-        .map(|argument| argument.name.as_str())
-        .chain(
-            META_PARAMETERS
-                .into_iter()
-                .filter(|it| is_meta_parameter(it, allows_service)),
-        )
-        .collect();
-    let hint = nearest(name, known.iter().copied()).map_or_else(
-        || format!("arguments of `{tool}`: {}", known.join(", ")),
-        |right| format!("did you mean `{right}`?"),
-    );
-    ArgumentFault::new(
-        name,
-        format!("`{tool}` has no argument `{}`", short(name)),
-        Some(hint),
-    )
+    let known = arguments.iter().map(|argument| argument.name.as_str());
+    let meta = META_PARAMETERS.into_iter();
+    let meta = meta.filter(|it| is_meta_parameter(it, allows_service));
+    unknown(tool, &known.chain(meta).collect::<Vec<_>>(), name)
+}
+
+/// The fault of an argument that is none of those which the tool takes.
+pub(crate) fn unknown(tool: &str, known: &[&str], name: &str) -> ArgumentFault {
+    let hint = match (nearest(name, known.iter().copied()), known) {
+        (Some(right), _) => format!("did you mean `{right}`?"),
+        (None, []) => format!("`{tool}` takes no arguments"),
+        (None, _) => format!("arguments of `{tool}`: {}", known.join(", ")),
+    };
+    let message = format!("`{tool}` has no argument `{}`", short(name));
+    ArgumentFault::new(name, message, Some(hint))
+}
+
+/// The fault of an argument that is left out.
+pub(crate) fn missing(name: &str, description: Option<String>) -> ArgumentFault {
+    let message = format!("the argument `{name}` is required");
+    ArgumentFault::new(name, message, description)
 }
 
 /// Checks one value, and says what would have been right.
-pub(super) fn check_value(values: &ValueSpec, value: &Value) -> Result<(), String> {
+pub(crate) fn check_value(values: &ValueSpec, value: &Value) -> Result<(), String> {
     match (values, value) {
         (ValueSpec::Boolean, Value::Bool(_)) => Ok(()),
         (ValueSpec::Boolean, _) => {
@@ -343,7 +344,7 @@ fn short(name: &str) -> Cow<'_, str> {
 }
 
 /// A value as it is repeated in a message: a caller decides how long it is, and reads only its beginning.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.len() > MAX_SHOWN => {
             let cut = &text[..text.floor_char_boundary(MAX_SHOWN)];

@@ -136,8 +136,11 @@ fn checked(
     let (parameters, arguments): (Map<String, Value>, Map<String, Value>) = arguments
         .into_iter()
         .partition(|(name, _)| META_PARAMETERS.contains(&name.as_str()));
-    let parameters = serde_json::from_value(Value::Object(parameters))
-        .map_err(|error| CallError::new(format!("the arguments of `{tool}` are wrong: {error}")))?;
+    let parameters = serde_json::from_value(Value::Object(parameters)).map_err(|error| {
+        // It names types of Rust, which say nothing to a caller.
+        tracing::debug!(tool, "arguments that were found right: {error}");
+        CallError::new(format!("the arguments of `{tool}` cannot be read"))
+    })?;
     Ok(CheckedCall {
         parameters,
         arguments,
@@ -145,7 +148,7 @@ fn checked(
 }
 
 /// What is wrong with the arguments of a call, a line each.
-fn described(faults: Vec<ArgumentFault>) -> CallError {
+pub(super) fn described(faults: Vec<ArgumentFault>) -> CallError {
     let lines = faults.into_iter().map(|fault| {
         let hint = fault.hint.map(|hint| format!(" ({hint})"));
         let hint = hint.unwrap_or_default();

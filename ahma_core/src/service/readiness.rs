@@ -27,9 +27,19 @@ const LISTENING: &str = "0A";
 #[serde(rename_all = "lowercase")]
 pub(super) enum ReadyWhen {
     /// Something listens on this port of the loopback addresses.
-    Port(u16),
+    Port(#[serde(deserialize_with = "whole_port")] u16),
     /// A line of the output matches this regular expression.
     Pattern(String),
+}
+
+/// A port, perhaps written as `80.0`: JSON knows one kind of number.
+fn whole_port<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a port"
+    )]
+    f64::deserialize(deserializer).map(|port| port as u16)
 }
 
 /// The same, ready to be waited for.
@@ -147,6 +157,14 @@ fn listens(line: &str, port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_is_the_same_however_the_number_is_written() {
+        for written in [r#"{"port": 80}"#, r#"{"port": 80.0}"#] {
+            let read = serde_json::from_str::<ReadyWhen>(written);
+            assert!(matches!(read, Ok(ReadyWhen::Port(80))), "{written}");
+        }
+    }
 
     #[test]
     fn a_listening_socket_is_told_from_others() {

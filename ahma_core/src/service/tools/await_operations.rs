@@ -7,7 +7,6 @@ use std::time::Duration;
 use rmcp::model::CallToolResult;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::built_in::{AnswerTool, Request};
@@ -47,30 +46,11 @@ fn default_seconds() -> u32 {
 }
 
 /// One id, or several.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
 pub(super) enum OneOrMany {
     One(String),
     Many(Vec<String>),
-}
-
-impl<'de> Deserialize<'de> for OneOrMany {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error as _;
-        let wrong =
-            |what: &str, found: &Value| D::Error::custom(format!("expected {what}, found {found}"));
-        match Value::deserialize(deserializer)? {
-            Value::String(id) => Ok(OneOrMany::One(id)),
-            Value::Array(ids) => {
-                let ids = ids.into_iter().map(|id| match id {
-                    Value::String(id) => Ok(id),
-                    other => Err(wrong("an operation id", &other)),
-                });
-                ids.collect::<Result<_, _>>().map(OneOrMany::Many)
-            }
-            other => Err(wrong("an operation id or an array of them", &other)),
-        }
-    }
 }
 
 impl AnswerTool for Await {
@@ -82,11 +62,6 @@ impl AnswerTool for Await {
 
     /// Never waits for the operation on whose behalf it waits.
     async fn answer(request: Request<'_>, args: Args) -> Result<CallToolResult, CallError> {
-        if args.timeout_seconds > MAX_SECONDS {
-            return Err(CallError::new(format!(
-                "timeout_seconds: at most {MAX_SECONDS}"
-            )));
-        }
         if let Some(OneOrMany::Many(ids)) = &args.operation_id
             && ids.len() > MAX_IDS
         {

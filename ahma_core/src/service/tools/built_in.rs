@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::schema::{read, schema_of};
+use super::schema::{published, read};
 use crate::operation::OperationId;
 use crate::service::call_error::CallError;
 use crate::service::caller::Caller;
@@ -64,7 +64,7 @@ pub(super) trait AnswerTool: Send + Sync + 'static {
 
 impl<T: AnswerTool> BuiltIn for T {
     fn definition(&self, _style: CallStyle) -> Tool {
-        let mut tool = Tool::new(T::NAME, T::DESCRIPTION, Arc::new(schema_of::<T::Args>()));
+        let mut tool = Tool::new(T::NAME, T::DESCRIPTION, published::<T::Args>(T::NAME));
         tool.title = Some(T::TITLE.to_owned());
         tool.with_annotations(T::annotations())
     }

@@ -2,8 +2,6 @@
 //!
 //! It is only another way to write a call: `dispatch` takes the call inside in its place, with all its checks.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use rmcp::model::{CallToolResponse, CallToolResult, Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -11,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::built_in::{BuiltIn, Request};
-use super::schema::{read, schema_of};
+use super::schema::{published, read};
 use crate::service::call_error::CallError;
 use crate::service::context::CallStyle;
 
@@ -55,7 +53,7 @@ fn nested() -> CallError {
 impl BuiltIn for CallTool {
     fn definition(&self, _style: CallStyle) -> Tool {
         let description = "Calls a tool that `find_tools` found.";
-        let mut tool = Tool::new(NAME, description, Arc::new(schema_of::<Args>()));
+        let mut tool = Tool::new(NAME, description, published::<Args>(NAME));
         tool.title = Some("Call a tool".to_owned());
         tool.with_annotations(ToolAnnotations::new().destructive(true).open_world(true))
     }

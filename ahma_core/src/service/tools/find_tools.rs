@@ -51,7 +51,7 @@ impl AnswerTool for FindTools {
         let searching = spawn_blocking(move || {
             let tools = offered.hidden().iter().map(|it| &it.definition);
             let found = ranked(tools, &words(&query));
-            let best = found.iter().take(args.limit.clamp(1, MAX_TOOLS));
+            let best = found.iter().take(args.limit);
             let best: Vec<Tool> = best.map(|(_, tool)| (*tool).clone()).collect();
             (best, found.len())
         });

@@ -5,6 +5,8 @@
 mod facts;
 
 #[cfg(feature = "server")]
+mod argument_check;
+#[cfg(feature = "server")]
 mod await_operations;
 #[cfg(feature = "server")]
 mod built_in;

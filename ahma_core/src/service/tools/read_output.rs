@@ -95,7 +95,7 @@ async fn lines(output: &Output, args: &Args) -> Result<String, CallError> {
         return Err(CallError::new(why).with_hint("use one or the other"));
     }
     let totals = output.totals();
-    let count = args.lines.unwrap_or(DEFAULT_LINES).max(1);
+    let count = args.lines.unwrap_or(DEFAULT_LINES);
     let from_the_end = totals.lines.saturating_sub(count) + 1;
     let first = args.line.unwrap_or(from_the_end).max(1);
     let reading = timeout(SEARCH_TIMEOUT, output.lines(first, count)).await;

@@ -1,15 +1,30 @@
 //! The schema of a built-in tool, derived from the type of its arguments, so that the two cannot differ.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::argument_check::check;
 use crate::service::call_error::CallError;
+use crate::service::plan::described;
+
+/// The schema of a tool's arguments, made once: every call is checked against it.
+pub(super) fn published<T: JsonSchema>(tool: &'static str) -> Arc<JsonObject> {
+    static MADE: Mutex<BTreeMap<&str, Arc<JsonObject>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = made
+        .entry(tool)
+        .or_insert_with(|| Arc::new(schema_of::<T>()));
+    Arc::clone(schema)
+}
 
 /// The schema as clients like it: closed by the type, without names and formats of Rust, optional fields not nullable.
-pub(super) fn schema_of<T: JsonSchema>() -> JsonObject {
+fn schema_of<T: JsonSchema>() -> JsonObject {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -64,11 +79,18 @@ fn is_nothing(default: &Value) -> bool {
     default.is_null() || default.as_array().is_some_and(Vec::is_empty)
 }
 
-/// Reads arguments, or says what is wrong with them.
-pub(super) fn read<T: DeserializeOwned>(
-    tool: &str,
-    arguments: Map<String, Value>,
+/// Reads arguments, or says what is wrong with them: first of all where they differ from what clients have read.
+pub(super) fn read<T: DeserializeOwned + JsonSchema>(
+    tool: &'static str,
+    mut arguments: Map<String, Value>,
 ) -> Result<T, CallError> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| CallError::new(format!("the arguments of `{tool}` are wrong: {error}")))
+    let faults = check(tool, &published::<T>(tool), &mut arguments);
+    if !faults.is_empty() {
+        return Err(described(faults));
+    }
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
+        // It names types of Rust, which say nothing to a caller.
+        tracing::debug!(tool, "arguments that its schema allows: {error}");
+        CallError::new(format!("the arguments of `{tool}` cannot be read"))
+    })
 }

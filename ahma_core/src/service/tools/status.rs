@@ -67,9 +67,6 @@ impl AnswerTool for Status {
         if let Some(id) = &args.operation_id {
             store.get(id).ok_or_else(|| respond::no_operation(id))?;
         }
-        if args.limit == 0 {
-            return Err(CallError::new("limit: at least 1"));
-        }
         let found = store.query(&OperationFilter {
             state: args.state.as_deref().map(state_of).transpose()?,
             id: args.operation_id,

@@ -72,14 +72,28 @@ fn arguments_of_built_in_tools_are_held_to_their_bounds() {
         (
             "await",
             json!({ "timeout_seconds": 4_000_000_000_u32 }),
-            "at most 3600",
+            "timeout_seconds: 4000000000 is above the maximum 3600",
         ),
         (
             "status",
             json!({ "state": "bogus" }),
-            "expected one of queued",
+            "state: \"bogus\" is not one of \"queued\"",
         ),
-        ("status", json!({ "limit": 0 }), "at least 1"),
+        (
+            "status",
+            json!({ "limit": 0 }),
+            "limit: 0 is below the minimum 1",
+        ),
+        (
+            "read_output",
+            json!({ "operation_id": 5 }),
+            "operation_id: expected a string, found 5",
+        ),
+        (
+            "call_tool",
+            json!({ "name": "status", "argments": {} }),
+            "`call_tool` has no argument `argments` (did you mean `arguments`?)",
+        ),
         (
             "read_output",
             json!({ "operation_id": id, "pattern": "([ab]{100}){1000}" }),

@@ -205,7 +205,7 @@ async fn write(writer: Writer, line: io::Result<Vec<u8>>) -> io::Result<()> {
 
 fn too_long() -> MessageError {
     let why = format!(
-        "a line may have at most {} MiB; send less at once",
+        "a message may have at most {} MiB; send less at once, and large contents in several calls",
         MAX_LINE_LEN >> 20
     );
     MessageError {

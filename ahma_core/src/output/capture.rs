@@ -10,6 +10,8 @@ const HEAD: usize = INLINE_LIMIT / 2;
 const TAIL: usize = INLINE_LIMIT / 2;
 /// Bytes of the last lines.
 const MAX_LINES_LEN: usize = 2048;
+/// A cut is moved to a line end that is no further away than this.
+const NEAR: usize = 1024;
 
 /// The text of an output as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,9 +109,9 @@ impl Capture {
                 left_out: None,
             };
         }
-        let head = &self.head[..self.head.len() - unfinished_at_end(&self.head)];
+        let head = &self.head[..last_cut(&self.head)];
         let (tail_start, tail) = self.tail();
-        let skipped = rest_at_start(&tail);
+        let skipped = first_cut(&tail);
         let tail = &tail[skipped..];
         let from = head.len() as u64;
         let to = tail_start + skipped as u64;
@@ -126,6 +128,24 @@ impl Capture {
             left_out: Some(from..to),
         }
     }
+}
+
+/// Where bytes that go on are best cut: behind the last line end if one is near, else behind the last whole character.
+pub(super) fn last_cut(bytes: &[u8]) -> usize {
+    let near = bytes.len().saturating_sub(NEAR);
+    let end = bytes[near..].iter().rposition(|byte| *byte == b'\n');
+    match end {
+        Some(end) => near + end + 1,
+        None => bytes.len() - unfinished_at_end(bytes),
+    }
+}
+
+/// Where bytes that have begun before are best begun: behind the first line end if one is near, else with the first whole
+/// character.
+fn first_cut(bytes: &[u8]) -> usize {
+    let near = &bytes[..bytes.len().min(NEAR)];
+    let end = near.iter().position(|byte| *byte == b'\n');
+    end.map_or_else(|| rest_at_start(bytes), |end| end + 1)
 }
 
 fn count_lines(bytes: &[u8]) -> u64 {
@@ -183,10 +203,30 @@ mod tests {
         assert!(rendered.text.contains(&note), "{note}");
         assert!(rendered.text.starts_with("line 0\n"));
         assert!(rendered.text.ends_with("line 19999\n"));
+        assert!(all[..from].ends_with(b"\n") && missing.ends_with(b"\n"));
         assert_eq!(
             (capture.bytes(), capture.lines()),
             (all.len() as u64, 20_000)
         );
+    }
+
+    #[test]
+    fn a_cut_is_made_at_a_line_end_that_is_near() {
+        let far = "x".repeat(NEAR);
+        let near = &far[1..];
+        for (text, last, first) in [
+            (format!("ab\n{near}"), 3, 3),
+            (format!("{near}\nab"), NEAR, NEAR),
+            (format!("ab\n{far}"), NEAR + 3, 3),
+            (format!("{far}\nab"), NEAR + 1, 0),
+            ("a\nb\nc".to_owned(), 4, 2),
+        ] {
+            let found = (last_cut(text.as_bytes()), first_cut(text.as_bytes()));
+            assert_eq!(found, (last, first), "{} bytes", text.len());
+        }
+        let letters = format!("{far}ä");
+        assert_eq!(last_cut(&letters.as_bytes()[..NEAR + 1]), NEAR);
+        assert_eq!(first_cut(&letters.as_bytes()[NEAR + 1..]), 1);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod store;
 mod watch;
 
 pub use capture::INLINE_LIMIT;
+pub(crate) use page::MAX_PAGE_LEN;
 pub use page::{Page, PageRequest, SearchHit};
 pub use spool::SPOOL_LIMIT;
 pub(crate) use spool_budget::SPOOL_TOTAL;

@@ -5,11 +5,14 @@ use std::io;
 use regex::Regex;
 use tokio::task::spawn_blocking;
 
+use super::capture::last_cut;
 use super::clean::{clean, rest_at_start, unfinished_at_end};
 use super::store::{Output, Raw};
 
 /// The largest page: what fits one result.
-const MAX_PAGE_LEN: usize = super::INLINE_LIMIT;
+pub(crate) const MAX_PAGE_LEN: usize = super::INLINE_LIMIT;
+/// The usual page.
+const USUAL_PAGE_LEN: usize = 32 * 1024;
 /// Lines found are listed up to this number.
 const MAX_HITS: usize = 200;
 /// A line is shown up to this length.
@@ -27,6 +30,11 @@ pub enum PageRequest {
         offset: u64,
         /// At most this many bytes.
         length: usize,
+    },
+    /// From an offset on, as much as is usual.
+    Usual {
+        /// First byte.
+        offset: u64,
     },
     /// The end.
     Tail {
@@ -60,15 +68,22 @@ pub struct SearchHit {
 }
 
 impl Output {
-    /// Reads a page, cut at the borders of characters.
+    /// Reads a page, cut at the borders of characters; one that is not shorter than the longest, or as long as is usual, at a
+    /// line end if one is near.
     pub async fn page(&self, request: PageRequest) -> io::Result<Page> {
         let total = self.totals().bytes;
         let (asked, length) = match request {
             PageRequest::From { offset, length } => (offset.min(total), length),
+            PageRequest::Usual { offset } => (offset.min(total), USUAL_PAGE_LEN),
             PageRequest::Tail { length } => {
                 let length = length.clamp(1, MAX_PAGE_LEN);
                 (total.saturating_sub(length as u64), length)
             }
+        };
+        let is_exact = match request {
+            PageRequest::From { length, .. } => length < MAX_PAGE_LEN,
+            PageRequest::Usual { .. } => false,
+            PageRequest::Tail { .. } => true,
         };
         let length = length.clamp(1, MAX_PAGE_LEN);
         let (start, bytes, lost_before) = match self.raw(asked, length).await? {
@@ -81,7 +96,11 @@ impl Output {
         let skipped = if start == 0 { 0 } else { rest_at_start(&bytes) };
         let mut end = bytes.len();
         if start + (end as u64) < total {
-            end -= unfinished_at_end(&bytes).min(end - skipped);
+            let cut = match is_exact {
+                true => end - unfinished_at_end(&bytes),
+                false => last_cut(&bytes),
+            };
+            end = cut.max(skipped);
         }
         Ok(Page {
             text: clean(&bytes[skipped..end]).into_owned(),

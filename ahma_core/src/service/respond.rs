@@ -10,6 +10,7 @@ use super::execution_mode::ExecutionMode;
 use crate::audit::timestamp;
 use crate::denial::Denial;
 use crate::operation::{OperationHandle, OperationRecord, OperationState};
+use crate::output::MAX_PAGE_LEN;
 
 /// A longer name is cut where it is repeated.
 const MAX_NAME_LEN: usize = 100;
@@ -174,8 +175,12 @@ pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) ->
 pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContext) -> String {
     let id = operation.id().clone();
     let rendered = operation.output().render(|offset, length| {
+        let (length, how_much) = match usize::try_from(length) {
+            Ok(length) if length < MAX_PAGE_LEN => (length, "them"),
+            _ => (MAX_PAGE_LEN, "the first of them and says where to go on"),
+        };
         format!(
-            "read_output with operation_id {id}, offset {offset} and length {length} reads them"
+            "read_output with operation_id {id}, offset {offset} and length {length} reads {how_much}"
         )
     });
     let mut message = rendered.text;

@@ -16,7 +16,6 @@ use crate::service::respond;
 
 /// How long a search may take.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(20);
-const DEFAULT_PAGE: usize = 32 * 1024;
 const DEFAULT_LINES: u64 = 200;
 
 /// The tool.
@@ -102,27 +101,31 @@ async fn lines(output: &Output, args: &Args) -> Result<String, CallError> {
     let late = |_| CallError::failed("the line could not be found in time").with_hint("read bytes");
     let found = reading.map_err(late)?.map_err(|error| unreadable(&error))?;
     let mut text = found.text;
+    let ends_in_a_line = found.is_cut && !text.ends_with('\n');
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     let shown = match found.count {
         0 => "no lines".to_owned(),
-        count => format!("lines {first} to {}", first + count - 1),
+        count => format!("lines {first} to {}", first.saturating_add(count) - 1),
     };
-    let more = match found.is_cut {
-        true => "; more does not fit, read on from the next line",
-        false => "",
+    let next = first.saturating_add(found.count);
+    let more = match () {
+        () if ends_in_a_line => {
+            "; this line is longer than can be shown, offsets read the rest".to_owned()
+        }
+        () if found.count > 0 && next <= totals.lines => format!("; more from line {next} on"),
+        () => String::new(),
     };
     Ok(format!("{text}[{shown} of {}{more}]", totals.lines))
 }
 
 async fn page(output: &Output, args: &Args) -> Result<String, CallError> {
-    let request = match args.tail {
-        Some(length) => PageRequest::Tail { length },
-        None => PageRequest::From {
-            offset: args.offset.unwrap_or(0),
-            length: args.length.unwrap_or(DEFAULT_PAGE),
-        },
+    let offset = args.offset.unwrap_or(0);
+    let request = match (args.tail, args.length) {
+        (Some(length), _) => PageRequest::Tail { length },
+        (None, Some(length)) => PageRequest::From { offset, length },
+        (None, None) => PageRequest::Usual { offset },
     };
     let totals = output.totals();
     let page = output.page(request).await;
@@ -131,8 +134,12 @@ async fn page(output: &Output, args: &Args) -> Result<String, CallError> {
         true => "; what comes before was not kept",
         false => "",
     };
+    let more = match page.end < totals.bytes {
+        true => format!("; more from offset {} on", page.end),
+        false => String::new(),
+    };
     Ok(format!(
-        "{}\n[bytes {} to {} of {} in {} lines{lost}]",
+        "{}\n[bytes {} to {} of {} in {} lines{lost}{more}]",
         page.text, page.offset, page.end, totals.bytes, totals.lines
     ))
 }

@@ -202,7 +202,7 @@ fn a_long_output_is_shown_in_part_and_can_be_read_and_searched() {
     );
     assert_eq!(
         page.text,
-        "100001\n100002\n\n[bytes 588895 to 588909 of 1288895 in 200000 lines]"
+        "100001\n100002\n\n[bytes 588895 to 588909 of 1288895 in 200000 lines; more from offset 588909 on]"
     );
     let tail = served
         .client

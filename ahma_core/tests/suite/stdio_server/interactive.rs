@@ -222,7 +222,7 @@ fn output_is_read_by_lines_too() {
     for (arguments, expected) in [
         (
             json!({ "line": 20_000, "lines": 2 }),
-            "20000\n20001\n[lines 20000 to 20001 of 30000]",
+            "20000\n20001\n[lines 20000 to 20001 of 30000; more from line 20002 on]",
         ),
         (
             json!({ "lines": 2 }),

@@ -17,6 +17,7 @@ mod life;
 mod lifecycles;
 mod listing;
 mod logs;
+mod long_outputs;
 mod modes;
 mod naughty;
 mod progress;

@@ -135,8 +135,15 @@ pub(super) fn ready(operation: &OperationHandle, why: &str) -> CallToolResult {
 /// The answer to a call that started a service which is not ready in time.
 pub(super) fn not_ready(operation: &OperationHandle, why: &str) -> CallToolResult {
     let id = operation.id();
+    let (why, goes_on) = match operation.waits_for() {
+        Some(what) => (
+            format!("it is queued and waits for {what}"),
+            "It starts by itself",
+        ),
+        None => (why.to_owned(), "It is still running"),
+    };
     let mut message = format!(
-        "started {id}\nThe service is not ready yet: {why}. It is still running; look at it with `read_output`, or stop it with \
+        "started {id}\nThe service is not ready yet: {why}. {goes_on}; look at it with `read_output`, or stop it with \
          `cancel` (operation_id {id})."
     );
     message += &so_far(operation);
@@ -266,4 +273,43 @@ pub(super) fn document(document: Value) -> CallToolResult {
 /// A name that a client made up may be of any length; this much of it is repeated.
 pub(super) fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_NAME_LEN)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::operation::{NewOperation, OperationStore, Retention};
+    use crate::output::SpoolPlace;
+
+    #[test]
+    fn a_service_that_is_not_ready_is_said_to_run_or_to_wait() {
+        let retention = Retention {
+            count: 1,
+            age: Duration::from_secs(60),
+            unfinished: 1,
+        };
+        let place = SpoolPlace::new("/nowhere", Arc::default());
+        let store = OperationStore::new(retention, place);
+        let operation = store.begin(NewOperation {
+            tool: "t".to_owned(),
+            working_directory: "/".into(),
+            output_limit: None,
+            command: String::new(),
+            deadline: None,
+            is_service: true,
+            input: None,
+            origin: "test".into(),
+        });
+        let operation = operation.unwrap();
+        let said = || text_of(&not_ready(&operation, "nothing listens")).unwrap();
+        store.waiting(&operation, "others");
+        let queued = "not ready yet: it is queued and waits for others. It starts by itself; look";
+        assert!(said().contains(queued), "{}", said());
+        store.running(&operation);
+        let running = "not ready yet: nothing listens. It is still running; look";
+        assert!(said().contains(running), "{}", said());
+    }
 }

@@ -121,3 +121,34 @@ fn checks_are_made_again_when_the_files_change() {
     until(|| has(&mut served, "one"));
     assert_eq!(unavailable(&mut served), json!([]));
 }
+
+/// A link of the project must not tell what is outside: whoever may write tool files could ask for anything there.
+///
+/// Proves: T34.
+#[test]
+fn a_condition_does_not_look_through_a_link_that_leads_outside() {
+    let (outside, project) = (Workspace::new(), Workspace::new());
+    outside.write("there/file", "x");
+    project.write("inside/there/file", "x");
+    let link = |target: &std::path::Path, name: &str| {
+        std::os::unix::fs::symlink(target, project.path().join(name)).unwrap();
+    };
+    link(outside.path(), "out");
+    link(&outside.path().join("there/file"), "file");
+    for (name, path) in [
+        ("directory", "out/there"),
+        ("below", "out/there/file"),
+        ("missing", "out/no-such-file"),
+        ("linked", "file"),
+        ("usual", "inside/there/file"),
+    ] {
+        let tool = json!({
+            "name": name, "description": "T.", "command": "echo", "synchronous": true, "only_if": [path]
+        });
+        project.write(&format!(".ahma/tools/{name}.json"), tool.to_string());
+    }
+    let mut served = Served::of(project, &[]);
+    let names = ["directory", "below", "missing", "linked", "usual"];
+    let offered = names.map(|name| has(&mut served, name));
+    assert_eq!(offered, [false, false, false, false, true]);
+}

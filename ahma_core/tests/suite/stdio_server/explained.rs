@@ -112,6 +112,58 @@ fn what_is_said_does_not_depend_on_what_is_there() {
     assert_eq!(line(&there), line(&not_there));
 }
 
+/// A project can hold links to anywhere, and each step of one could be asked about.
+///
+/// Proves: P15.
+#[test]
+fn a_link_that_leads_outside_does_not_tell_what_is_there() {
+    let mut world = world(&[]);
+    let home = world.home.path().to_owned();
+    world.home.make_directory("Documents/there");
+    for (name, target) in [
+        ("way", "Documents"),
+        ("top-there", "Documents"),
+        ("top-gone", "Documentz"),
+        ("file-there", "Documents/notes.txt"),
+        ("file-gone", "Documents/notez.txt"),
+        ("step-there", "Documents/there/../notes.txt"),
+        ("step-gone", "Documents/gonee/../notes.txt"),
+    ] {
+        let link = world.served.project.path().join(name);
+        std::os::unix::fs::symlink(home.join(target), link).unwrap();
+    }
+    let link = world.served.project.path().join("hop");
+    std::os::unix::fs::symlink("way/there", link).unwrap();
+    for (there, gone) in [
+        ("cat way/notes.txt", "cat way/notez.txt"),
+        ("cat top-there/notes.txt", "cat top-gone/notes.txt"),
+        ("cat file-there", "cat file-gone"),
+        ("cat step-there", "cat step-gone"),
+        ("cat hop/notes.txt", "cat hop/notez.txt"),
+        ("touch way/there/x", "touch way/gonee/x"),
+        ("ls way/there/deep", "ls way/gonee/deep"),
+    ] {
+        let [(told, denial), (told_of_gone, denial_of_gone)] =
+            [there, gone].map(|script| refused(&mut world, script));
+        let same = |text: &str| {
+            let names = [
+                ("notez", "notes"),
+                ("gonee", "there"),
+                ("Documentz", "Documents"),
+                ("-gone", "-there"),
+            ];
+            let rename = |text: String, (from, to): (&str, &str)| text.replace(from, to);
+            let text = names.into_iter().fold(text.to_owned(), rename);
+            let lines = text.lines().filter(|it| !it.starts_with("[op_"));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(same(&told), same(&told_of_gone), "{there}");
+        let (denial, denial_of_gone) = (denial.to_string(), denial_of_gone.to_string());
+        assert_eq!(same(&denial), same(&denial_of_gone), "{there}");
+        assert!(denial.contains("outside"), "{there}: {denial}");
+    }
+}
+
 /// Proves: P15.
 #[test]
 fn a_missing_network_is_named_and_recorded() {

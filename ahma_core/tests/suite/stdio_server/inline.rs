@@ -135,6 +135,28 @@ fn await_gives_what_ended_unread_once_and_to_the_one_who_asked_for_it() {
     });
 }
 
+/// Proves: O30.
+#[test]
+fn who_waits_for_what_another_has_asked_for_takes_nothing_from_that_one() {
+    let project = Workspace::new();
+    let mut client = unspoken_to(&project);
+    let call = json!({ "name": "sandboxed_shell", "arguments": { "command": "echo mine" } });
+    let started = CallResult::of(&client.request("tools/call", &modern(call)));
+    let id = started.operation_id();
+    for by_id in [json!(id), json!([id])] {
+        let wait = json!({ "name": "await", "arguments": { "operation_id": by_id } });
+        let mut other = modern(wait);
+        other["_meta"]["io.modelcontextprotocol/clientInfo"]["name"] = json!("another");
+        let given = CallResult::of(&client.request("tools/call", &other));
+        assert!(given.text.starts_with("mine\n"), "{given:?}");
+    }
+    let wait = modern(json!({ "name": "await", "arguments": {} }));
+    let own = CallResult::of(&client.request("tools/call", &wait));
+    assert!(own.text.starts_with("mine\n"), "{own:?}");
+    let again = CallResult::of(&client.request("tools/call", &wait));
+    assert!(again.text.contains("no operation to wait for"), "{again:?}");
+}
+
 /// Proves: O31.
 #[test]
 fn what_still_runs_is_shown_with_its_last_lines() {

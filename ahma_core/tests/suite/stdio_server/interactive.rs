@@ -272,3 +272,18 @@ fn a_service_without_network_is_ready_when_it_listens_on_its_own_loopback() {
     let answer = served.client.call("sandboxed_shell", &call);
     assert!(answer.text.contains("listens on port 18477"), "{answer:?}");
 }
+
+/// Proves: O34.
+#[test]
+fn a_service_that_waits_for_its_turn_is_not_called_ready() {
+    let mut served = Served::with(&["--max-operations", "1"], &[]);
+    // Longer than what makes a service count as started.
+    served.start("sleep 2; touch before");
+    let call = json!({ "command": "touch up; sleep 60", "execution_mode": "service" });
+    let answer = served.client.call("sandboxed_shell", &call);
+    let ready = "The service is ready: it has been running for a second.";
+    assert!(answer.text.contains(ready), "{answer:?}");
+    assert_eq!(answer.record["state"], "running");
+    let made = ["before", "up"].map(|it| served.project.path().join(it).exists());
+    assert_eq!(made, [true, true]);
+}

@@ -1,5 +1,7 @@
 //! A server that is started in no project: its client names one.
 
+use std::path::Path;
+
 use ahma_tests::Workspace;
 use ahma_tests::http::root_of;
 use ahma_tests::mcp::McpProcess;
@@ -10,7 +12,7 @@ use super::{AHMA_MCP, modern};
 /// A server that is started in `/`, with the home directory beside it.
 fn started(home: &Workspace) -> McpProcess {
     let variables = [("HOME", home.path().to_str().unwrap())];
-    McpProcess::start(AHMA_MCP, &[], std::path::Path::new("/"), &variables)
+    McpProcess::start(AHMA_MCP, &[], Path::new("/"), &variables)
 }
 
 fn begin(client: &mut McpProcess, capabilities: &Value) {
@@ -25,10 +27,15 @@ fn begin(client: &mut McpProcess, capabilities: &Value) {
 
 /// Answers the question for the roots.
 fn answer(client: &mut McpProcess, roots: &[&Workspace]) {
+    let roots: Vec<&Path> = roots.iter().map(|it| it.path()).collect();
+    answer_with(client, &roots);
+}
+
+fn answer_with(client: &mut McpProcess, roots: &[&Path]) {
     let question = client.notification("roots/list");
     let roots: Vec<Value> = roots
         .iter()
-        .map(|it| json!({ "uri": root_of(it.path()) }))
+        .map(|it| json!({ "uri": root_of(it) }))
         .collect();
     let line = json!({ "jsonrpc": "2.0", "id": question["id"], "result": { "roots": roots } });
     client.send_line(line.to_string().as_bytes());
@@ -115,4 +122,31 @@ fn a_root_that_may_not_be_a_scope_runs_nothing() {
         text.contains("--sandbox-scope"),
         "2026-07-28 has no roots: {refused}"
     );
+}
+
+/// Proves: S63.
+#[test]
+fn a_directory_of_the_system_is_not_taken_as_the_scope() {
+    let home = Workspace::new();
+    for (root, why) in [
+        ("/", "the whole file system"),
+        ("/usr", "/usr belongs to the system, so it is not taken"),
+        ("/usr/share", "/usr/share belongs to the system"),
+        ("/etc", "/etc belongs to the system"),
+        ("/home", "belongs to the system"),
+    ] {
+        let mut client = started(&home);
+        begin(&mut client, &json!({ "roots": {} }));
+        answer_with(&mut client, &[Path::new(root)]);
+        let refused = sync(&mut client, "pwd");
+        assert!(refused.is_error, "{root}: {refused:?}");
+        assert!(refused.text.contains(why), "{root}: {refused:?}");
+    }
+    // A project at the same depth as one of them is.
+    let project = Workspace::new();
+    let mut client = started(&home);
+    begin(&mut client, &json!({ "roots": {} }));
+    answer(&mut client, &[&project]);
+    let ran = sync(&mut client, "pwd");
+    assert_eq!(ran.text.lines().next(), project.path().to_str(), "{ran:?}");
 }

@@ -134,6 +134,11 @@ fn what_is_not_listed_is_found_and_called_in_both_lifecycles() {
     for said in call("find_tools", json!({ "query": "zzz" })) {
         assert!(said.contains("no unlisted tool"), "{said}");
     }
+    for said in call("find_tools", json!({ "query": "read_output" })) {
+        let last = said.lines().last().unwrap();
+        let listed = "[listed already, to be called by their names: read_output";
+        assert!(last.starts_with(listed), "{said}");
+    }
     let branch = json!({ "name": "git_init", "arguments": { "directory": "sub", "execution_mode": "sync" } });
     for said in call("call_tool", branch) {
         assert!(said.contains("completed"), "{said}");

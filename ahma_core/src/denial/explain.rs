@@ -8,7 +8,8 @@ use super::denied::Denial;
 use super::failure::{Ended, Failure};
 use super::view::{Lookup, View};
 use super::{
-    credentials, files, home, limits, network, programs, silent, sockets, system_calls, terminal,
+    credentials, files, home, limits, network, packages, programs, silent, sockets, system_calls,
+    terminal,
 };
 
 /// Whether a program says that only root may do what it was asked: then an ordinary user may not do it outside either.
@@ -34,9 +35,10 @@ fn is_warning(complaint: &Complaint) -> bool {
 type Judge = fn(&Case<'_>, &Complaint) -> Option<Denial>;
 
 /// Judges of complaints that say what went wrong. Where several could speak, the more special one comes first.
-const JUDGES: [Judge; 8] = [
+const JUDGES: [Judge; 9] = [
     terminal::judge,
     programs::judge,
+    packages::judge,
     network::judge,
     system_calls::judge,
     limits::judge,
@@ -87,5 +89,7 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
         .or_else(|| silent::judge(&case))
 }
 
+#[cfg(test)]
+mod system_tests;
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ use super::refused::{
     system_path, write_outside,
 };
 use super::view::Presence;
-use super::{credentials, programs, sockets};
+use super::{credentials, programs, sockets, temporary};
 
 /// Names in messages that are about no refusal: where a log is.
 const ASIDE: [&str; 4] = [
@@ -101,7 +101,8 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
         {
             system_path(case, name, path)
         }
-        Place::Way if says(Class::ReadOnly) && is_path => Some(write_outside(
+        // Beside a scope that is itself among temporary files nothing can be written.
+        Place::Way | Place::Temporary if says(Class::ReadOnly) && is_path => Some(write_outside(
             case,
             Named {
                 name: name.to_owned(),
@@ -109,6 +110,7 @@ fn judge_name(case: &Case<'_>, complaint: &Complaint, name: &str, path: &Path) -
             },
             false,
         )),
+        Place::Temporary if says(Class::NotFound) && is_path => temporary::missing(case, path),
         Place::Home(_) | Place::Outside if is_path && is_refusal(case, complaint, path) => {
             outside(case, complaint, name, path)
         }

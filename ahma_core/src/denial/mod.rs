@@ -22,6 +22,7 @@ mod hosts;
 mod intent;
 mod limits;
 mod network;
+mod packages;
 mod phrases;
 mod places;
 mod programs;
@@ -30,6 +31,7 @@ mod script;
 mod silent;
 mod sockets;
 mod system_calls;
+mod temporary;
 mod terminal;
 mod view;
 

@@ -170,18 +170,17 @@ pub(super) fn is_for_root_only(path: &Path) -> bool {
         "/sys/kernel/debug",
         "/boot/efi",
     ];
-    let disks = [
-        "/dev/sd",
-        "/dev/nvme",
-        "/dev/loop",
-        "/dev/dm-",
-        "/dev/md",
-        "/dev/mem",
-        "/dev/kmsg",
-        "/dev/port",
+    paths.iter().any(|it| path.starts_with(it)) || is_raw_device(path)
+}
+
+/// Whether a path is a disk, or the memory or the log of the machine: what no grant opens for commands.
+pub(super) fn is_raw_device(path: &Path) -> bool {
+    let devices = [
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "mapper/", "disk/", "mem",
+        "kmsg", "port",
     ];
-    let name = path.display().to_string();
-    paths.iter().any(|it| path.starts_with(it)) || disks.iter().any(|it| name.starts_with(it))
+    let below = path.strip_prefix("/dev").ok().and_then(Path::to_str);
+    below.is_some_and(|below| devices.iter().any(|it| below.starts_with(it)))
 }
 
 /// Whether only root may write a path on an ordinary machine.

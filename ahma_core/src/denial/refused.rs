@@ -6,10 +6,13 @@ use std::path::Path;
 
 use super::case::{Case, Named};
 use super::denied::{Denial, DenialKind};
-use super::places::{Place, shown};
+use super::places::{Place, is_raw_device, shown};
 
 pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
     let Named { name, path } = named;
+    if is_raw_device(path) {
+        return device(DenialKind::ReadOutside, name);
+    }
     let scope = case.view.scope.display();
     // What services keep there is not for others to read.
     let is_spool = path.starts_with("/var/spool");
@@ -29,6 +32,20 @@ pub(super) fn read_outside(case: &Case<'_>, named: &Named) -> Denial {
             } else {
                 format!("let commands read it with `--sandbox-read {}`", shown(path))
             }
+        ),
+    }
+}
+
+/// A device that commands do not get, whatever is granted.
+fn device(kind: DenialKind, name: &str) -> Denial {
+    Denial {
+        kind,
+        subject: name.to_owned(),
+        owner_can: "none: run it outside".to_owned(),
+        text: format!(
+            "{name} is a device of the machine, and commands have only those that programs commonly need, such as \
+             /dev/null: trying again will not help, and no option allows it. The owner can run the command outside \
+             the sandbox."
         ),
     }
 }
@@ -53,6 +70,9 @@ pub(super) fn home_private(named: &Named) -> Denial {
 
 pub(super) fn write_outside(case: &Case<'_>, named: Named, whole: bool) -> Denial {
     let Named { name, path } = named;
+    if is_raw_device(&path) {
+        return device(DenialKind::WriteOutside, &name);
+    }
     let parent = path.parent().filter(|_| !whole).unwrap_or(&path);
     let scope = case.view.scope.display();
     let is_much = parent.parent().is_none() || Some(parent) == case.view.user_home;

@@ -7,6 +7,7 @@ use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
 use super::network::OTHER_SOCKETS;
 use super::phrases::Class;
+use super::places::Place;
 use super::script::Simple;
 
 /// Programs and calls that the sandbox refuses to everyone.
@@ -80,6 +81,9 @@ const FOR_ROOT: [(&str, &str); 39] = [
 pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
     let text = &case.script.text;
     let speaker = complaint.speaker();
+    if refused_mount(case, complaint) {
+        return Some(denied(speaker));
+    }
     // Mounts and priorities are refused with other words.
     let is_denied = complaint.says(Class::Denied) && case.view.is_root;
     let is_for_root = is_denied && FOR_ROOT.iter().any(|(name, _)| *name == speaker);
@@ -139,6 +143,16 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
             .map(Simple::name)
     };
     known.or_else(is_run).map(denied)
+}
+
+/// Whether root was to change mounts: programs look for the directory first, which commands do not see either.
+fn refused_mount(case: &Case<'_>, complaint: &Complaint) -> bool {
+    let is_hidden = |name: &String| {
+        let path = case.resolve(name, complaint);
+        name.contains('/') && path.is_some_and(|path| !matches!(case.place(&path), Place::Scope))
+    };
+    let is_mount = matches!(complaint.speaker(), "mount" | "umount");
+    case.view.is_root && is_mount && complaint.names.iter().any(is_hidden)
 }
 
 /// Calls that the sandbox refuses, by their numbers on the usual processors.

@@ -6,13 +6,13 @@ use super::super::{Command, DenialKind, Limits, Network, Presence};
 use super::*;
 
 /// A server with a scope, a private home, and a program of the user that commands do not see.
-struct Server {
+pub(super) struct Server {
     network: Network,
     is_root: bool,
     restrictions_known: bool,
 }
 
-const USUAL: Server = Server {
+pub(super) const USUAL: Server = Server {
     network: Network::On,
     is_root: false,
     restrictions_known: true,
@@ -21,7 +21,7 @@ const OFFLINE: Server = Server {
     network: Network::OffByOwner,
     ..USUAL
 };
-const ROOT: Server = Server {
+pub(super) const ROOT: Server = Server {
     is_root: true,
     ..USUAL
 };
@@ -42,7 +42,7 @@ impl Lookup for Server {
 }
 
 impl Server {
-    fn denial(&self, script: &str, output: &str, exit_code: i32) -> Option<Denial> {
+    pub(super) fn denial(&self, script: &str, output: &str, exit_code: i32) -> Option<Denial> {
         let protected = [PathBuf::from("/home/me/src/app/.git/hooks")];
         let readable = [PathBuf::from("/usr"), PathBuf::from("/bin")];
         let view = View {
@@ -90,7 +90,12 @@ impl Server {
 }
 
 #[track_caller]
-fn check(server: &Server, script: &str, output: &str, expected: (DenialKind, &str, &str)) {
+pub(super) fn check(
+    server: &Server,
+    script: &str,
+    output: &str,
+    expected: (DenialKind, &str, &str),
+) {
     let (kind, subject, owner_can) = server.says(script, output, 1);
     assert_eq!((kind, subject.as_str(), owner_can.as_str()), expected);
 }

@@ -40,6 +40,7 @@
 pub mod config;
 pub mod denial;
 
+mod lexical_path;
 mod service;
 
 #[cfg(feature = "server")]

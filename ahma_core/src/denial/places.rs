@@ -2,9 +2,10 @@
 //!
 //! Compares names only. Must not look at the disk.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::view::View;
+use crate::lexical_path::normal;
 
 /// Where a path lies, for a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,21 +30,6 @@ pub(super) enum Place {
     Way,
     /// Nowhere that a command can see.
     Outside,
-}
-
-/// A path without `.` and `..`, by its name alone.
-pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                result.pop();
-            }
-            part => result.push(part),
-        }
-    }
-    result
 }
 
 /// What a name in a command or in its output means, as an absolute path.

@@ -4,7 +4,7 @@
 //! Pure: nothing is read, written or run. What must be written first, such as the content of a file
 //! argument, is part of the result.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -12,6 +12,7 @@ use crate::config::{
     Action, ArgumentFault, ArgumentSpec, CommandLine, Delivery, Flag, MAX_FAULTS, ScalarSpec,
     Separator, ToolSpec, ValueSpec,
 };
+use crate::lexical_path::normal;
 
 /// A command line, as far as it is known before anything is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,7 +220,7 @@ fn paths_outside(
                 });
                 continue;
             }
-            let real = normalised(&context.working_directory.join(path));
+            let real = normal(&context.working_directory.join(path));
             if !context.roots.iter().any(|root| real.starts_with(root)) {
                 faults.push(ArgumentFault {
                     argument: argument.name.clone(),
@@ -241,19 +242,4 @@ fn is_path(values: &ValueSpec) -> bool {
         | ValueSpec::Many(ScalarSpec { is_path, .. }) => *is_path,
         ValueSpec::Boolean => false,
     }
-}
-
-/// The path without `.` and `..`, as far as that can be said without looking at the disk.
-fn normalised(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }

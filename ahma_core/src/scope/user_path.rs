@@ -12,6 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::trusted_path::resolve_outside;
+use crate::lexical_path::normal;
 
 /// Entries of one directory that are looked at.
 const MAX_ENTRIES: usize = 1000;
@@ -152,7 +153,7 @@ impl Found<'_> {
             let Some(next) = next.filter(|it| resolve_outside(it, self.writable).is_some()) else {
                 return;
             };
-            at = plain(&next);
+            at = normal(&next);
         }
     }
 
@@ -219,21 +220,6 @@ fn interpreter(script: &Path) -> Option<PathBuf> {
     let text = std::str::from_utf8(line).ok()?.trim();
     let program = text.split_whitespace().next()?;
     Some(PathBuf::from(program)).filter(|it| it.is_absolute())
-}
-
-/// A path without `.` and `..`, by its letters.
-fn plain(path: &Path) -> PathBuf {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                parts.pop();
-            }
-            Component::CurDir => {}
-            part => parts.push(part),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::call_error::CallError;
 use super::context::ServiceContext;
+use crate::lexical_path::normal;
 
 /// Resolves the directory that a call asks for; the scope by default. Checked here for a helpful message; the kernel is
 /// what holds a command back.
@@ -95,21 +96,6 @@ fn leads_out(path: &Path, is_inside: &impl Fn(&Path) -> bool) -> bool {
         at = target.join(rest);
     }
     true
-}
-
-/// A path without `.` and `..`, by its letters only.
-fn normal(path: &Path) -> PathBuf {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        match part {
-            std::path::Component::ParentDir => {
-                parts.pop();
-            }
-            std::path::Component::CurDir => {}
-            part => parts.push(part),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

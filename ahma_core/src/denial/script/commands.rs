@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::denial::places::normal;
-
 use super::lexer::{Token, VARIABLE, Word, tokens};
+use crate::lexical_path::normal;
 
 /// How deep scripts in scripts are read.
 const MAX_DEPTH: usize = 4;

@@ -90,3 +90,43 @@ fn lines_that_go_on_say_from_which_line() {
         assert_eq!(page(&mut served, &asked).1, note);
     }
 }
+
+/// Proves: O7.
+#[test]
+fn a_long_output_is_shown_in_part_and_can_be_read_and_searched() {
+    let mut served = Served::new();
+    let result = served.sync("seq 1 200000");
+    assert!(result.text.starts_with("1\n2\n3\n") && result.text.contains("\n200000\n[op_"));
+    assert!(result.text.len() < 50_000, "{}", result.text.len());
+    assert_eq!(result.record["truncated"], true);
+    assert_eq!(result.record["output_bytes"], 1_288_895);
+    let id = result.operation_id();
+    let page = served.client.call(
+        "read_output",
+        &json!({ "operation_id": id, "offset": 588_895, "length": 14 }),
+    );
+    assert_eq!(
+        page.text,
+        "100001\n100002\n\n[bytes 588895 to 588909 of 1288895 in 200000 lines; more from offset 588909 on]"
+    );
+    let tail = served
+        .client
+        .call("read_output", &json!({ "operation_id": id, "tail": 7 }));
+    assert!(tail.text.starts_with("200000\n"), "{}", tail.text);
+    let found = served.client.call(
+        "read_output",
+        &json!({ "operation_id": id, "pattern": "^19999[89]$" }),
+    );
+    assert!(
+        found.text.starts_with("line 199998, offset "),
+        "{}",
+        found.text
+    );
+    assert!(
+        found
+            .text
+            .ends_with("[2 of 200000 lines match, 2 are shown]"),
+        "{}",
+        found.text
+    );
+}

@@ -13,10 +13,12 @@ pub struct UserDirectories {
     pub state: Option<PathBuf>,
     /// What can be lost: logs.
     pub cache: Option<PathBuf>,
+    /// What the user has written: which servers stand behind this one.
+    pub config: Option<PathBuf>,
 }
 
 impl UserDirectories {
-    /// Those of the user who runs this program: `XDG_STATE_HOME` and `XDG_CACHE_HOME` where they name absolute paths,
+    /// Those of the user who runs this program: `XDG_STATE_HOME`, `XDG_CACHE_HOME` and `XDG_CONFIG_HOME` where they name absolute paths,
     /// else the usual places of the system below the home directory.
     ///
     /// Reads the environment, so only programs call it; libraries are told.
@@ -46,6 +48,7 @@ impl UserDirectories {
         UserDirectories {
             state: of_program(state),
             cache: of_program(cache),
+            config: of_program(Some(xdg.config_dir())),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod batch_writer;
+mod downstream;
 mod flag_checks;
 mod home_paths;
 mod http;

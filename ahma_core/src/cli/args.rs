@@ -54,6 +54,11 @@ pub(super) struct Args {
     #[arg(long)]
     pub(super) no_shipped_tools: bool,
 
+    /// A file that names other MCP servers whose tools are offered too. Default: `ahma_mcp/mcp.json` in the user's
+    /// configuration directory, when it is there. Read once, at the start.
+    #[arg(long, value_name = "FILE")]
+    pub(super) mcp_config: Option<PathBuf>,
+
     /// The directory commands are confined to. Default: `AHMA_SANDBOX_SCOPE`, else this directory.
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_scope: Option<PathBuf>,

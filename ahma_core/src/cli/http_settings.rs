@@ -287,6 +287,7 @@ mod tests {
         let readable: Vec<PathBuf> = readable.iter().map(PathBuf::from).collect();
         let environment = environment.collect();
         let user = UserDirectories {
+            config: None,
             state: Some(STATE.into()),
             cache: None,
         };
@@ -314,6 +315,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let user = UserDirectories {
+            config: None,
             state: Some(home.join("state")),
             cache: None,
         };

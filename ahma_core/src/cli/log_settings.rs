@@ -159,6 +159,7 @@ mod tests {
         let cache = |cache: PathBuf| {
             let args = Args::parse_from(["ahma_mcp"]);
             let user = UserDirectories {
+                config: None,
                 state: None,
                 cache: Some(cache),
             };

@@ -96,7 +96,8 @@ fn with_runtime(
         .map_err(|error| StartupError::Other(format!("the runtime cannot be started: {error}")))?;
     let trace = logging.trace(&settings.log);
     let isolation = isolation(&settings, environment, user, &shared);
-    let served = runtime.block_on(serve(settings, shared, isolation, trace));
+    let operator = (environment, user);
+    let served = runtime.block_on(serve(settings, shared, isolation, trace, operator));
     // A thread may still wait for something slow; nobody waits for it. What still runs ends here, and is
     // recorded before the logs are closed.
     runtime.shutdown_background();
@@ -180,6 +181,7 @@ async fn serve(
     shared: Arc<SharedResources>,
     isolation: Option<RootRules>,
     trace: Option<MessageTrace>,
+    (environment, user): (&BTreeMap<OsString, OsString>, &UserDirectories),
 ) -> Result<(), StartupError> {
     let mut signals = StopSignals::listen()?;
     let reload_signal = ReloadSignal::listen()?;
@@ -189,6 +191,16 @@ async fn serve(
         .as_ref()
         .map(|http| BoundHttp::take(http, &settings.scope.directory, trace));
     let bound = bound.transpose()?;
+    let directory = settings.scope.directory.clone();
+    let behind = match settings.downstream {
+        Some(file) => file.prepare(&directory, user, environment, &shared).await?,
+        None => None,
+    };
+    // Their directory goes last.
+    let (behind, _private) = behind.unzip();
+    if let Some(behind) = &behind {
+        shared.put_behind(Arc::clone(behind) as Arc<_>);
+    }
     let by_roots = settings.scope_by_roots.clone();
     let unconfined = settings.scope.unconfined;
     // A disk may be slow, or a file of the user a pipe that nobody writes to.
@@ -200,6 +212,9 @@ async fn serve(
     shared.sweep();
     let reloading = Arc::clone(&shared);
     reload_signal.on_signal(move || reloading.reload_all());
+    if let Some(behind) = &behind {
+        behind.begin(scope.confined());
+    }
     let client_rules = isolation.clone().filter(|_| by_roots.is_some());
     let manager = ScopeManager::new(
         Arc::clone(&scope),
@@ -274,6 +289,9 @@ async fn serve(
         }
         let answers = served.last_answers();
         manager.shutdown(STOPPING, STOP_GRACE, answers).await;
+        if let Some(behind) = &behind {
+            behind.shut_down().await;
+        }
     };
     tokio::select! {
         () = stopping => outcome,

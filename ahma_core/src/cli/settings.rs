@@ -11,6 +11,7 @@ use ahma_sandbox::{Layer, Network, ScopeError, Width, checked_scope};
 use clap::ValueEnum as _;
 
 use super::args::{Args, HomeArg, LayerArg, Mode, NetworkArg, OnOff};
+use super::downstream::DownstreamFile;
 use super::flag_checks::{refuse_http_flags, refuse_paths_outside, refuse_wide_grant};
 use super::home_paths::with_home_filled_in;
 use super::http_settings::HttpSettings;
@@ -24,6 +25,8 @@ use crate::scope::{ScopeConfig, Siblings, tool_places};
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
+    /// The file that names servers behind this one.
+    pub(super) downstream: Option<DownstreamFile>,
     /// How it is reached.
     pub(super) mode: Mode,
     /// The server's own scope.
@@ -161,6 +164,7 @@ impl Settings {
                 .map_err(SettingsError::AuditInReach)?,
             max_operations,
             spool_bytes: u64::from(args.spool_mb) << 20,
+            downstream: DownstreamFile::resolve(args, user, directory, &writable),
             scope_by_roots,
             http,
             scope,

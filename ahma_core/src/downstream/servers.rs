@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, spawn_blocking};
+use tokio::time::timeout;
 
 use super::offered;
 use super::record;
@@ -16,6 +18,9 @@ use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
 use crate::executor::HostPool;
 use crate::registry::{ForeignDefinition, ForeignServers};
+
+/// How long servers of which nothing is known have to say what they offer, before the others are offered without them.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Confined: hosts, and the variables of what runs in them.
 type Confined = (Arc<HostPool>, Vec<(OsString, OsString)>);
@@ -89,7 +94,10 @@ impl DownstreamServers {
                     let Some(servers) = servers.upgrade() else {
                         return;
                     };
-                    servers.offered.send_replace(offer(&servers.upstreams));
+                    // What they say at the beginning is offered together.
+                    if *servers.settled.borrow() {
+                        servers.publish();
+                    }
                 }
             });
             DownstreamServers {
@@ -111,10 +119,21 @@ impl DownstreamServers {
                 it.definitions().is_none() || it.spec().start == StartMode::Eager
             };
             let due = servers.upstreams.iter().filter(is_due);
-            join_all(due.map(|it| it.begin())).await;
-            servers.offered.send_replace(offer(&servers.upstreams));
+            let all = join_all(due.map(|it| it.begin()));
+            tokio::pin!(all);
+            let in_time = timeout(SETTLE_TIMEOUT, &mut all).await;
+            servers.publish();
             servers.settled.send_replace(true);
+            if in_time.is_err() {
+                // Together, so that clients are told once.
+                all.await;
+                servers.publish();
+            }
         });
+    }
+
+    fn publish(&self) {
+        self.offered.send_replace(offer(&self.upstreams));
     }
 
     /// Ends them all.

@@ -311,6 +311,13 @@ impl Scope {
         self.context.registry.current()
     }
 
+    /// Where programs are confined as commands are, and their variables.
+    #[cfg(feature = "cli")]
+    pub(crate) fn confined(&self) -> (Arc<HostPool>, Vec<(OsString, OsString)>) {
+        let variables = self.context.commands.environment.to_vec();
+        (Arc::clone(&self.context.hosts), variables)
+    }
+
     /// Has the tool files read again, as if they had changed.
     pub fn reload(&self) {
         if let Some(trigger) = &self.trigger {

@@ -15,7 +15,7 @@ use super::respond;
 use crate::audit::CommandLine;
 use crate::executor::{Job, JobDescription, Run};
 use crate::operation::{Completion, OperationHandle, OperationState};
-use crate::registry::{ForeignCall, ForeignError, ForeignProgress, ForeignResult, ForeignTool};
+use crate::registry::{ForeignCall, ForeignError, ForeignResult, ForeignTool};
 
 /// More text than this is cut; all of it can be read with `read_output`.
 const MAX_TEXT: usize = 48 * 1024;

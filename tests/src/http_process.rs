@@ -51,6 +51,7 @@ impl HttpProcess {
             .current_dir(directory)
             .env("XDG_CACHE_HOME", home.path().join("cache"))
             .env("XDG_STATE_HOME", home.path().join("state"))
+            .env("XDG_CONFIG_HOME", home.path().join("config"))
             .env("TMPDIR", home.path().join("tmp"))
             .env_remove("AHMA_HTTP_TOKEN")
             .envs(environment.iter().copied())

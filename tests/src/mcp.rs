@@ -66,6 +66,7 @@ impl McpProcess {
             .current_dir(directory)
             .env("XDG_CACHE_HOME", cache.path())
             .env("XDG_STATE_HOME", cache.path().join("state"))
+            .env("XDG_CONFIG_HOME", cache.path().join("config"))
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use ahma_contract::UserDirectories;
 use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy};
@@ -97,13 +97,8 @@ impl DownstreamFile {
         ];
         let state = user.state.clone();
         let records = state.map_or_else(|| private.path().join(RECORDS), |it| it.join(RECORDS));
-        let means = Means {
-            environment: environment.clone(),
-            records,
-            scope: scope.to_owned(),
-            unconfined: Arc::new(HostPool::new(shared.sandbox().clone(), policy)),
-            confined: OnceLock::new(),
-        };
+        let hosts = Arc::new(HostPool::new(shared.sandbox().clone(), policy));
+        let means = Means::new(environment.clone(), scope.to_owned(), records, hosts);
         let servers = DownstreamServers::prepare(config.servers, means).await;
         Ok(Some((servers, private)))
     }

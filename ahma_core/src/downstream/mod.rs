@@ -13,7 +13,9 @@
 
 mod backoff;
 mod events;
+mod managed;
 mod offered;
+mod ports;
 mod process;
 mod record;
 mod secret_values;

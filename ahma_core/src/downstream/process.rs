@@ -28,7 +28,16 @@ pub(super) struct ProcessSpec {
 pub(super) struct Process {
     /// Says that it is to end; dropping it says so too.
     stop: Option<oneshot::Sender<()>>,
-    exited: watch::Receiver<Option<String>>,
+    exited: watch::Receiver<Option<Ended>>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    /// Its exit code, where it had one.
+    pub(super) code: Option<i32>,
+    /// In words.
+    pub(super) words: String,
 }
 
 /// Its standard input and output.
@@ -79,11 +88,17 @@ impl Process {
                 Some(exit) => Some(exit),
                 None => Some(command.exited().await),
             };
-            let said = exit.map(|exit| match exit {
-                Ok(exit) => described(exit),
-                Err(error) => error.to_string(),
+            let ended = exit.map(|exit| match exit {
+                Ok(exit) => Ended {
+                    code: exit.code,
+                    words: described(exit),
+                },
+                Err(error) => Ended {
+                    code: None,
+                    words: error.to_string(),
+                },
             });
-            tell.send_replace(said);
+            tell.send_replace(ended);
         });
         let process = Process {
             stop: Some(stop),
@@ -93,11 +108,14 @@ impl Process {
     }
 
     /// Waits until no process of it is left, and says how it ended.
-    pub(super) async fn ended(&self) -> String {
+    pub(super) async fn ended(&self) -> Ended {
         let mut exited = self.exited.clone();
         let ended = exited.wait_for(Option::is_some).await;
         let ended = ended.ok().and_then(|it| it.clone());
-        ended.unwrap_or_else(|| "it was ended".to_owned())
+        ended.unwrap_or_else(|| Ended {
+            code: None,
+            words: "it was ended".to_owned(),
+        })
     }
 
     /// Asks it to end, and waits until it has; what does not end by itself is killed.

@@ -13,6 +13,7 @@ use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::offered;
+use super::ports::PortRegistry;
 use super::record;
 use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
@@ -28,18 +29,37 @@ type Confined = (Arc<HostPool>, Vec<(OsString, OsString)>);
 /// What servers are started with.
 pub(crate) struct Means {
     /// The variables of whoever started this program.
-    pub(crate) environment: BTreeMap<OsString, OsString>,
+    pub(super) environment: BTreeMap<OsString, OsString>,
     /// Where records are kept: out of reach of commands.
-    pub(crate) records: PathBuf,
+    pub(super) records: PathBuf,
     /// Where servers work that say nothing else.
-    pub(crate) scope: PathBuf,
+    pub(super) scope: PathBuf,
     /// Hosts that confine nothing: for servers that the operator trusts.
-    pub(crate) unconfined: Arc<HostPool>,
+    pub(super) unconfined: Arc<HostPool>,
+    /// Where servers listen that are started to.
+    pub(super) ports: PortRegistry,
     /// Hosts that confine as commands are confined, once there are such.
-    pub(crate) confined: OnceLock<Confined>,
+    confined: OnceLock<Confined>,
 }
 
 impl Means {
+    /// Servers are started with these variables, work in this directory, and are remembered among these records.
+    pub(crate) fn new(
+        environment: BTreeMap<OsString, OsString>,
+        scope: PathBuf,
+        records: PathBuf,
+        unconfined: Arc<HostPool>,
+    ) -> Self {
+        Means {
+            environment,
+            records,
+            scope,
+            unconfined,
+            ports: PortRegistry::default(),
+            confined: OnceLock::new(),
+        }
+    }
+
     pub(super) fn hosts(&self, is_confined: bool) -> Result<Arc<HostPool>, String> {
         if !is_confined {
             return Ok(Arc::clone(&self.unconfined));

@@ -18,13 +18,17 @@ use tokio::time::{sleep, timeout};
 
 use super::backoff::Backoff;
 use super::events::UpstreamEvents;
+use super::managed;
+use super::ports::LeasedPort;
 use super::process::{Process, ProcessSpec};
 use super::record::{self, Compared, Record};
 use super::secret_values::SecretValues;
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
 use crate::audit::timestamp;
-use crate::config::downstream::{MissingReference, Program, Secret, ServerSpec, TransportSpec};
+use crate::config::downstream::{
+    MissingReference, PORT_PLACEHOLDER, Program, Secret, ServerSpec, TransportSpec,
+};
 use crate::registry::{ForeignCall, ForeignError, ForeignProgress, ForeignResult};
 
 /// How long a call waits for a server that has to be started again.
@@ -57,10 +61,19 @@ struct State {
     connection: Option<Arc<Connection>>,
 }
 
+/// A server that has answered.
+struct Opened {
+    client: Client,
+    process: Option<Process>,
+    port: Option<LeasedPort>,
+}
+
 /// A server that answers.
 struct Connection {
     client: Client,
     process: Mutex<Option<Process>>,
+    /// Where it listens, when we have chosen that.
+    port: Option<LeasedPort>,
     /// Calls that are under way.
     in_use: AtomicUsize,
     last_used: Mutex<Instant>,
@@ -155,12 +168,16 @@ impl Upstream {
             TransportSpec::Http { url, .. } => ("http", Some(url.split('?').next())),
             TransportSpec::Managed(_) => ("managed_http", None),
         };
-        let revision = state.connection.as_ref();
-        let revision = revision.map(|it| it.client.peer().revision.clone());
+        let connection = state.connection.as_ref();
+        let revision = connection.map(|it| it.client.peer().revision.clone());
+        let port = connection
+            .and_then(|it| it.port.as_ref())
+            .map(|it| it.number);
         json!({
             "name": self.spec.name,
             "type": kind,
             "url": url,
+            "port": port,
             "status": status,
             "since": timestamp(state.since),
             "error": state.error,
@@ -289,7 +306,7 @@ impl Upstream {
     async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
         self.set(Status::Starting, None);
         let connected = self.open().await;
-        let (client, process) = match connected {
+        let opened = match connected {
             Ok(connected) => connected,
             Err(why) => {
                 tracing::warn!(server = self.name(), "it cannot be used: {why}");
@@ -304,8 +321,9 @@ impl Upstream {
             }
         };
         let connection = Arc::new(Connection {
-            client,
-            process: Mutex::new(process),
+            client: opened.client,
+            process: Mutex::new(opened.process),
+            port: opened.port,
             in_use: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),
             since: Instant::now(),
@@ -324,7 +342,7 @@ impl Upstream {
         Ok(connection)
     }
 
-    async fn open(&self) -> Result<(Client, Option<Process>), String> {
+    async fn open(&self) -> Result<Opened, String> {
         let events: Arc<dyn ServerEvents> =
             Arc::new(UpstreamEvents::new(self.name(), &self.tools_changed));
         let options = ClientOptions {
@@ -341,24 +359,42 @@ impl Upstream {
         };
         match &self.spec.transport {
             TransportSpec::Stdio(program) => {
-                let spec = self.process_spec(program).await?;
+                let spec = self.process_spec(program, None).await?;
                 let hosts = self.means.hosts(self.spec.sandbox)?;
                 let started = Process::start(&hosts, spec, self.name(), &self.stderr);
                 let (process, pipes) = started.await?;
                 let speaking = Client::over_streams(pipes.output, pipes.input, options);
                 match speaking.await {
-                    Ok(client) => Ok((client, Some(process))),
+                    Ok(client) => Ok(Opened {
+                        client,
+                        process: Some(process),
+                        port: None,
+                    }),
                     Err(error) => Err(self.silent(&process, &error).await),
                 }
             }
             TransportSpec::Http { url, headers, .. } => {
-                let headers = self.values(headers.clone()).await?;
+                let headers = self.values(headers.clone(), None).await?;
                 let entry = UrlEntry::new(url.clone(), headers);
                 let client = Client::at(&entry, options).await;
-                client.map(|it| (it, None)).map_err(|it| it.to_string())
+                let opened = |client| Opened {
+                    client,
+                    process: None,
+                    port: None,
+                };
+                client.map(opened).map_err(|it| it.to_string())
             }
-            TransportSpec::Managed(_) => {
-                Err("servers of the type managed_http cannot be started yet".to_owned())
+            TransportSpec::Managed(program) => {
+                let hosts = self.means.hosts(self.spec.sandbox)?;
+                let spec = |port| self.process_spec(program, Some(port));
+                let about = (self.name(), &self.stderr);
+                let started = managed::start(&self.means.ports, &hosts, about, &options, spec);
+                let managed = started.await?;
+                Ok(Opened {
+                    client: managed.client,
+                    process: Some(managed.process),
+                    port: Some(managed.port),
+                })
             }
         }
     }
@@ -371,22 +407,32 @@ impl Upstream {
             None => String::new(),
         };
         match ended {
-            Ok(ended) => format!("{ended}{said}"),
+            Ok(ended) => format!("{}{said}", ended.words),
             Err(_) => format!("{error}{said}"),
         }
     }
 
-    async fn process_spec(&self, program: &Program) -> Result<ProcessSpec, String> {
+    async fn process_spec(
+        &self,
+        program: &Program,
+        port: Option<u16>,
+    ) -> Result<ProcessSpec, String> {
         let mut environment: BTreeMap<OsString, OsString> = match self.spec.sandbox {
             true => self.means.confined_environment().into_iter().collect(),
             false => self.means.environment.clone(),
         };
-        let own = self.values(program.env.clone()).await?;
+        let own = self.values(program.env.clone(), port).await?;
         let own = own
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()));
         environment.extend(own);
-        let words = [&program.command].into_iter().chain(&program.args);
+        let number = port.map(|port| port.to_string()).unwrap_or_default();
+        let args = program.args.iter();
+        let args = args.map(|it| match port {
+            Some(_) => it.replace(PORT_PLACEHOLDER, &number),
+            None => it.clone(),
+        });
+        let words = [program.command.clone()].into_iter().chain(args);
         Ok(ProcessSpec {
             words: words.map(OsString::from).collect(),
             environment: environment.into_iter().collect(),
@@ -401,12 +447,13 @@ impl Upstream {
     async fn values(
         &self,
         secrets: BTreeMap<String, Secret>,
+        port: Option<u16>,
     ) -> Result<BTreeMap<String, String>, String> {
         let means = Arc::clone(&self.means);
         let reading = spawn_blocking(move || {
             let source = SecretValues {
                 environment: &means.environment,
-                port: None,
+                port,
             };
             let value = |(name, secret): (String, Secret)| match secret.resolve(&source) {
                 Ok(value) => Ok((name, value)),
@@ -471,7 +518,7 @@ impl Upstream {
         let why = match process {
             Some(process) => {
                 let ended = timeout(RESTART_WAIT, process.ended()).await;
-                let ended = ended.unwrap_or_else(|_| why.to_owned());
+                let ended = ended.map_or_else(|_| why.to_owned(), |it| it.words);
                 process.stop().await;
                 match self.stderr.last_line() {
                     Some(line) => format!("{ended}; it said: {line}"),

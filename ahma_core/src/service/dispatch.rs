@@ -1,10 +1,12 @@
 //! From the name of a tool to its answer: finds the tool, and has whoever runs it run it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use super::call_error::{CallError, ErrorKind};
 use super::caller::Caller;
@@ -16,6 +18,9 @@ use super::{foreign, plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
+/// How long a call, or a list, waits for other servers that have never been asked what they offer.
+pub(super) const SERVERS_WAIT: Duration = Duration::from_secs(5);
+
 /// Answers a call.
 pub(super) async fn call(
     context: &Arc<ServiceContext>,
@@ -23,7 +28,12 @@ pub(super) async fn call(
     arguments: Map<String, Value>,
     caller: &Caller,
 ) -> Result<CallToolResponse, ErrorData> {
-    let offered = context.registry.current();
+    let mut offered = context.registry.current();
+    if let (Some(foreign), None) = (&context.foreign, offered.find(name)) {
+        // A server that nothing is known of may be about to say that it has such a tool.
+        let _ = timeout(SERVERS_WAIT, foreign.settled()).await;
+        offered = context.registry.current();
+    }
     let (name, arguments) = match tools::called(name, &arguments) {
         None => (name.to_owned(), arguments),
         Some(Ok((inside, _))) if offered.find(&inside).is_none() => {

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
 use super::context::ServiceContext;
+use super::dispatch::SERVERS_WAIT;
 use super::instructions::instructions;
 use super::list_changes::ListChanges;
 use super::revision::is_stateless;
@@ -34,9 +35,6 @@ use crate::registry::ToolSnapshot;
 
 /// How long a list waits for checks that have never been made.
 const CHECKS_WAIT: Duration = Duration::from_millis(200);
-
-/// How long a list waits for other servers that have never been asked what they offer.
-const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
 /// The handler of one client.
 #[derive(Clone)]

@@ -6,6 +6,7 @@ mod calls;
 mod confinement;
 mod declared;
 mod developer;
+mod downstream;
 mod errors;
 mod explained;
 mod further_programs;

@@ -1,0 +1,155 @@
+//! Servers that are started to listen on a port of ours: started, waited for, and checked to be reachable from here only.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ahma_http_mcp_client::{Client, ClientOptions, RequestError, UrlEntry};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::ports::{LeasedPort, PortRegistry};
+use super::process::{Process, ProcessSpec};
+use super::stderr_tail::StderrTail;
+use crate::executor::HostPool;
+
+/// Ports that are tried.
+const TRIES: usize = 10;
+/// How long a server has to answer for the first time.
+const READY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The kernel tells nobody when a port is listened on; this is how often it is tried.
+const TRY_EVERY: Duration = Duration::from_millis(25);
+/// What a server says by this exit code: somebody else has the port.
+const PORT_TAKEN: i32 = 2;
+/// In the tables of the kernel: a socket that listens.
+const LISTENING: &str = "0A";
+
+/// A server that listens.
+pub(super) struct Managed {
+    pub(super) client: Client,
+    pub(super) process: Process,
+    pub(super) port: LeasedPort,
+}
+
+/// Starts a server on one port after the other until it has one of its own.
+pub(super) async fn start<F>(
+    ports: &PortRegistry,
+    hosts: &Arc<HostPool>,
+    (server, stderr): (&str, &StderrTail),
+    options: &ClientOptions,
+    spec: impl Fn(u16) -> F,
+) -> Result<Managed, String>
+where
+    F: Future<Output = Result<ProcessSpec, String>>,
+{
+    for _ in 0..TRIES {
+        let port = ports
+            .take()
+            .ok_or("every port from 50000 to 51000 is used")?;
+        let spec = spec(port.number).await?;
+        let (process, pipes) = Process::start(hosts, spec, server, stderr).await?;
+        // What it says there is for people.
+        tokio::spawn(stderr.clone().read(server.to_owned(), pipes.output));
+        match answer(&process, port.number, options).await {
+            Ok(client) => {
+                return Ok(Managed {
+                    client,
+                    process,
+                    port,
+                });
+            }
+            Err(Fault::PortTaken) => port.is_dead(),
+            Err(Fault::Other(why)) => {
+                process.stop().await;
+                return Err(why);
+            }
+        }
+    }
+    Err(format!("it found none of {TRIES} ports free"))
+}
+
+enum Fault {
+    PortTaken,
+    Other(String),
+}
+
+/// Waits until the server answers.
+async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result<Client, Fault> {
+    let headers = BTreeMap::from([("origin".to_owned(), "http://localhost".to_owned())]);
+    let entry = UrlEntry::new(format!("http://127.0.0.1:{port}/mcp"), headers);
+    let began = Instant::now();
+    let trying = async {
+        loop {
+            let left = READY_TIMEOUT.saturating_sub(began.elapsed());
+            let mut options = options.clone();
+            options.connect_timeout = left;
+            match Client::at(&entry, options).await {
+                Ok(client) => return Ok(client),
+                Err(error) if error.has_not_run() && !left.is_zero() => sleep(TRY_EVERY).await,
+                Err(RequestError::Timeout(_)) => {
+                    let seconds = READY_TIMEOUT.as_secs();
+                    return Err(Fault::Other(format!(
+                        "it did not answer on port {port} within {seconds} s"
+                    )));
+                }
+                Err(error) => return Err(Fault::Other(error.to_string())),
+            }
+        }
+    };
+    let client = tokio::select! {
+        client = trying => client?,
+        ended = process.ended() => {
+            return Err(match ended.code {
+                Some(PORT_TAKEN) => Fault::PortTaken,
+                _ => Fault::Other(ended.words),
+            });
+        }
+    };
+    match is_for_others(port).await {
+        false => Ok(client),
+        true => Err(Fault::Other(format!(
+            "it listens on port {port} for other machines too; it has to listen on 127.0.0.1 only"
+        ))),
+    }
+}
+
+/// Whether a port can be reached from other machines.
+async fn is_for_others(port: u16) -> bool {
+    // How long the tables are, others decide.
+    #[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+    let looking = spawn_blocking(move || {
+        let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+        let tables = tables.map(|it| std::fs::read_to_string(it).unwrap_or_default());
+        let mut lines = tables.iter().flat_map(|table| table.lines().skip(1));
+        lines.any(|line| listens_for_others(line, port))
+    });
+    looking.await.unwrap_or(true)
+}
+
+/// Whether a line of such a table is of a socket that listens on a port, and not on this machine's own address.
+fn listens_for_others(line: &str, port: u16) -> bool {
+    let mut fields = line.split_ascii_whitespace().skip(1);
+    let (local, _remote, state) = (fields.next(), fields.next(), fields.next());
+    let Some((address, own)) = local.and_then(|it| it.rsplit_once(':')) else {
+        return false;
+    };
+    let is_it = state == Some(LISTENING) && u16::from_str_radix(own, 16) == Ok(port);
+    let loopback = ["0100007F", "00000000000000000000000001000000"];
+    is_it && !loopback.contains(&address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_told_from_everywhere() {
+        let line = |address: &str, state: &str| format!("   0: {address} 00000000:0000 {state} 0");
+        assert!(!listens_for_others(&line("0100007F:C350", "0A"), 50_000));
+        assert!(listens_for_others(&line("00000000:C350", "0A"), 50_000));
+        assert!(!listens_for_others(&line("00000000:C350", "01"), 50_000));
+        assert!(!listens_for_others(&line("00000000:C351", "0A"), 50_000));
+        let six = "00000000000000000000000000000000:C350";
+        assert!(listens_for_others(&line(six, "0A"), 50_000));
+    }
+}

@@ -84,6 +84,11 @@ pub use operation::{
 #[cfg(feature = "server")]
 pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
+pub use registry::{
+    ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
+    ForeignTool,
+};
+#[cfg(feature = "server")]
 pub use registry::{Surface, ToolFileRules};
 #[cfg(feature = "server")]
 pub use scope::{

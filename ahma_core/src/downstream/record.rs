@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Proves: D9.
+    /// Proves: C17.
     #[test]
     fn what_changed_is_named_whatever_the_order_of_fields() {
         let approved = Record {

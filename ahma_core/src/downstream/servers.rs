@@ -139,7 +139,7 @@ impl DownstreamServers {
                 it.definitions().is_none() || it.spec().start == StartMode::Eager
             };
             let due = servers.upstreams.iter().filter(is_due);
-            let all = join_all(due.map(|it| it.begin()));
+            let all = join_all(due.map(Upstream::begin));
             tokio::pin!(all);
             let in_time = timeout(SETTLE_TIMEOUT, &mut all).await;
             servers.publish();

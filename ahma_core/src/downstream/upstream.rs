@@ -1,34 +1,27 @@
 //! One server: its connection while there is one, and what is known of it all the time.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+mod care;
+mod opening;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use ahma_http_mcp_client::{
-    Client, ClientFacts, ClientOptions, Request, RequestError, ServerEvents, UrlEntry,
-};
+use ahma_http_mcp_client::{Client, Request, RequestError};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::backoff::Backoff;
-use super::events::UpstreamEvents;
-use super::managed;
 use super::ports::LeasedPort;
-use super::process::{Process, ProcessSpec};
+use super::process::Process;
 use super::record::{self, Compared, Record};
-use super::secret_values::SecretValues;
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
 use crate::audit::timestamp;
-use crate::config::downstream::{
-    MissingReference, PORT_PLACEHOLDER, Program, Secret, ServerSpec, TransportSpec,
-};
+use crate::config::downstream::{ServerSpec, TransportSpec};
 use crate::registry::{ForeignCall, ForeignError, ForeignProgress, ForeignResult};
 
 /// How long a call waits for a server that has to be started again.
@@ -342,208 +335,6 @@ impl Upstream {
         Ok(connection)
     }
 
-    async fn open(&self) -> Result<Opened, String> {
-        let events: Arc<dyn ServerEvents> =
-            Arc::new(UpstreamEvents::new(self.name(), &self.tools_changed));
-        let options = ClientOptions {
-            facts: ClientFacts {
-                name: "ahma_mcp".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                capabilities: json!({}),
-                revision: self.spec.protocol_version.clone(),
-            },
-            connect_timeout: CONNECT_TIMEOUT,
-            timeout: self.spec.timeout,
-            max_message: MAX_MESSAGE,
-            events,
-        };
-        match &self.spec.transport {
-            TransportSpec::Stdio(program) => {
-                let spec = self.process_spec(program, None).await?;
-                let hosts = self.means.hosts(self.spec.sandbox)?;
-                let started = Process::start(&hosts, spec, self.name(), &self.stderr);
-                let (process, pipes) = started.await?;
-                let speaking = Client::over_streams(pipes.output, pipes.input, options);
-                match speaking.await {
-                    Ok(client) => Ok(Opened {
-                        client,
-                        process: Some(process),
-                        port: None,
-                    }),
-                    Err(error) => Err(self.silent(&process, &error).await),
-                }
-            }
-            TransportSpec::Http { url, headers, .. } => {
-                let headers = self.values(headers.clone(), None).await?;
-                let entry = UrlEntry::new(url.clone(), headers);
-                let client = Client::at(&entry, options).await;
-                let opened = |client| Opened {
-                    client,
-                    process: None,
-                    port: None,
-                };
-                client.map(opened).map_err(|it| it.to_string())
-            }
-            TransportSpec::Managed(program) => {
-                let hosts = self.means.hosts(self.spec.sandbox)?;
-                let spec = |port| self.process_spec(program, Some(port));
-                let about = (self.name(), &self.stderr);
-                let started = managed::start(&self.means.ports, &hosts, about, &options, spec);
-                let managed = started.await?;
-                Ok(Opened {
-                    client: managed.client,
-                    process: Some(managed.process),
-                    port: Some(managed.port),
-                })
-            }
-        }
-    }
-
-    /// Why a process that was started does not answer.
-    async fn silent(&self, process: &Process, error: &RequestError) -> String {
-        let ended = timeout(QUIET, process.ended()).await;
-        let said = match self.stderr.last_line() {
-            Some(line) => format!("; it said: {line}"),
-            None => String::new(),
-        };
-        match ended {
-            Ok(ended) => format!("{}{said}", ended.words),
-            Err(_) => format!("{error}{said}"),
-        }
-    }
-
-    async fn process_spec(
-        &self,
-        program: &Program,
-        port: Option<u16>,
-    ) -> Result<ProcessSpec, String> {
-        let mut environment: BTreeMap<OsString, OsString> = match self.spec.sandbox {
-            true => self.means.confined_environment().into_iter().collect(),
-            false => self.means.environment.clone(),
-        };
-        let own = self.values(program.env.clone(), port).await?;
-        let own = own
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()));
-        environment.extend(own);
-        let number = port.map(|port| port.to_string()).unwrap_or_default();
-        let args = program.args.iter();
-        let args = args.map(|it| match port {
-            Some(_) => it.replace(PORT_PLACEHOLDER, &number),
-            None => it.clone(),
-        });
-        let words = [program.command.clone()].into_iter().chain(args);
-        Ok(ProcessSpec {
-            words: words.map(OsString::from).collect(),
-            environment: environment.into_iter().collect(),
-            directory: program
-                .cwd
-                .clone()
-                .unwrap_or_else(|| self.means.scope.clone()),
-        })
-    }
-
-    /// What variables or headers hold, which may be read from files.
-    async fn values(
-        &self,
-        secrets: BTreeMap<String, Secret>,
-        port: Option<u16>,
-    ) -> Result<BTreeMap<String, String>, String> {
-        let means = Arc::clone(&self.means);
-        let reading = spawn_blocking(move || {
-            let source = SecretValues {
-                environment: &means.environment,
-                port,
-            };
-            let value = |(name, secret): (String, Secret)| match secret.resolve(&source) {
-                Ok(value) => Ok((name, value)),
-                Err(MissingReference(reference)) => {
-                    Err(format!("{name}: there is no value for `{reference}`"))
-                }
-            };
-            secrets.into_iter().map(value).collect()
-        });
-        reading.await.map_err(|error| error.to_string())?
-    }
-
-    /// Sees to a connection: asks for the tools when they have changed, ends it when nobody uses it, and notes its end.
-    async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
-        loop {
-            let idle = self.spec.idle.map(|idle| {
-                let last = *lock(&connection.last_used);
-                idle.saturating_sub(last.elapsed())
-            });
-            tokio::select! {
-                why = connection.client.closed() => return self.ended(&connection, &why).await,
-                () = self.tools_changed.notified() => {
-                    sleep(QUIET).await;
-                    self.list(&connection).await;
-                }
-                () = after(idle) => {
-                    let is_idle = connection.in_use.load(Ordering::Relaxed) == 0
-                        && self.spec.idle.is_some_and(|it| lock(&connection.last_used).elapsed() >= it);
-                    if is_idle {
-                        return self.stop(&connection).await;
-                    }
-                    // A call is under way, or came a moment ago.
-                    sleep(QUIET).await;
-                }
-            }
-        }
-    }
-
-    /// Ends a connection that nobody uses.
-    async fn stop(&self, connection: &Arc<Connection>) {
-        {
-            let mut state = self.state();
-            if state
-                .connection
-                .as_ref()
-                .is_some_and(|it| Arc::ptr_eq(it, connection))
-            {
-                state.connection = None;
-            }
-        }
-        let process = lock(&connection.process).take();
-        if let Some(process) = process {
-            process.stop().await;
-        }
-        self.set(Status::Stopped, None);
-        tracing::info!(server = self.name(), "stopped: nobody uses it");
-    }
-
-    /// Notes the end of a connection that nobody wanted to end.
-    async fn ended(&self, connection: &Arc<Connection>, why: &str) {
-        let process = lock(&connection.process).take();
-        let why = match process {
-            Some(process) => {
-                let ended = timeout(RESTART_WAIT, process.ended()).await;
-                let ended = ended.map_or_else(|_| why.to_owned(), |it| it.words);
-                process.stop().await;
-                match self.stderr.last_line() {
-                    Some(line) => format!("{ended}; it said: {line}"),
-                    None => ended,
-                }
-            }
-            None => why.to_owned(),
-        };
-        tracing::warn!(server = self.name(), "ended: {why}");
-        {
-            let mut state = self.state();
-            state
-                .backoff
-                .failed(connection.since.elapsed(), Instant::now());
-            if state
-                .connection
-                .as_ref()
-                .is_some_and(|it| Arc::ptr_eq(it, connection))
-            {
-                state.connection = None;
-            }
-        }
-        self.set(Status::Error, Some(why));
-    }
-
     /// Starts it to learn what it offers.
     pub(super) async fn begin(self: &Arc<Self>) {
         // Why not is noted already.
@@ -558,58 +349,6 @@ impl Upstream {
             if let Some(process) = process {
                 process.stop().await;
             }
-        }
-    }
-
-    /// Asks what it offers now.
-    async fn list(&self, connection: &Connection) {
-        let listed = match connection.client.tools().await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::warn!(server = self.name(), "its tools cannot be listed: {error}");
-                return;
-            }
-        };
-        if let Some(cut) = &listed.cut {
-            tracing::warn!(server = self.name(), "{cut}");
-        }
-        let tools = listed.items.iter();
-        let tools: Vec<Value> = tools
-            .filter_map(|it| serde_json::from_str(it.get()).ok())
-            .collect();
-        let to_write = {
-            let mut state = self.state();
-            match &state.record {
-                Some(record) if self.spec.pin => {
-                    let compared = record.compare(&tools);
-                    for (tool, what) in &compared.changed {
-                        tracing::warn!(
-                            server = self.name(),
-                            tool,
-                            "it is another one than was approved: {what} changed"
-                        );
-                    }
-                    state.compared = compared;
-                    None
-                }
-                Some(record) if record.tools == tools => None,
-                _ => {
-                    let record = Record { tools };
-                    state.record = Some(record.clone());
-                    Some(record)
-                }
-            }
-        };
-        if let Some(record) = to_write {
-            let path = record::file(&self.means.records, self.name());
-            let writing = spawn_blocking(move || record::write(&path, &record));
-            if let Ok(Err(error)) = writing.await {
-                tracing::warn!(
-                    server = self.name(),
-                    "what it offers cannot be kept: {error}"
-                );
-            }
-            self.changed.notify_one();
         }
     }
 }
@@ -642,12 +381,5 @@ fn result_of(result: &RawValue) -> Result<ForeignResult, ForeignError> {
         _ => Err(ForeignError::Refused(
             "its result is not an object".to_owned(),
         )),
-    }
-}
-
-async fn after(time: Option<Duration>) {
-    match time {
-        Some(time) => sleep(time).await,
-        None => std::future::pending().await,
     }
 }

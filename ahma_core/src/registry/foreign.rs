@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 /// A tool that another server runs.
-pub(crate) trait ForeignTool: fmt::Debug + Send + Sync {
+pub trait ForeignTool: fmt::Debug + Send + Sync {
     /// The server, by its name here.
     fn server(&self) -> &str;
 
@@ -28,33 +28,33 @@ pub(crate) trait ForeignTool: fmt::Debug + Send + Sync {
 }
 
 /// A call of such a tool.
-pub(crate) struct ForeignCall {
+pub struct ForeignCall {
     /// Its arguments.
-    pub(crate) arguments: Map<String, Value>,
+    pub arguments: Map<String, Value>,
     /// What of the caller's `_meta` is for the server.
-    pub(crate) meta: Map<String, Value>,
+    pub meta: Map<String, Value>,
     /// Hears of its progress.
-    pub(crate) progress: Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>>,
+    pub progress: Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>>,
 }
 
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ForeignProgress {
+pub struct ForeignProgress {
     /// How much is done.
-    pub(crate) progress: f64,
+    pub progress: f64,
     /// Of how much.
-    pub(crate) total: Option<f64>,
+    pub total: Option<f64>,
     /// In words.
-    pub(crate) message: Option<String>,
+    pub message: Option<String>,
 }
 
 /// The result of a call as the server gave it.
 #[derive(Debug, Clone)]
-pub(crate) struct ForeignResult(pub(crate) Map<String, Value>);
+pub struct ForeignResult(pub Map<String, Value>);
 
 /// Why a call has no result.
 #[derive(Debug, Clone)]
-pub(crate) enum ForeignError {
+pub enum ForeignError {
     /// The server could not be reached, or was lost; with what to do.
     Unavailable(String),
     /// The server answered with an error of the protocol.
@@ -75,19 +75,19 @@ impl fmt::Display for ForeignError {
 
 /// One tool that is offered.
 #[derive(Debug, Clone)]
-pub(crate) struct ForeignDefinition {
+pub struct ForeignDefinition {
     /// As far as the SDK knows its fields.
-    pub(crate) tool: Tool,
+    pub tool: Tool,
     /// With all of its fields.
-    pub(crate) whole: Arc<Value>,
+    pub whole: Arc<Value>,
     /// Who runs it.
-    pub(crate) runner: Arc<dyn ForeignTool>,
+    pub runner: Arc<dyn ForeignTool>,
     /// Whether it is listed.
-    pub(crate) is_listed: bool,
+    pub is_listed: bool,
 }
 
 /// All servers of a program that stand behind it.
-pub(crate) trait ForeignServers: Send + Sync {
+pub trait ForeignServers: Send + Sync {
     /// What they offer, now and later.
     fn tools(&self) -> watch::Receiver<Arc<[ForeignDefinition]>>;
 

@@ -24,7 +24,7 @@ pub(crate) use definition::with_background_note;
 pub(crate) use entry::Runner;
 #[cfg(feature = "cli")]
 pub(crate) use entry::ToolEntry;
-pub(crate) use foreign::{
+pub use foreign::{
     ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
     ForeignTool,
 };

@@ -149,8 +149,7 @@ impl SharedResources {
     }
 
     /// Puts servers behind this one, for scopes that are opened from now on.
-    #[cfg(feature = "cli")]
-    pub(crate) fn put_behind(&self, servers: Arc<dyn ForeignServers>) {
+    pub fn put_behind(&self, servers: Arc<dyn ForeignServers>) {
         let _ = self.foreign.set(servers);
     }
 

@@ -38,6 +38,7 @@ fn program(spec: &ServerSpec) -> &Program {
     }
 }
 
+/// Proves: C3.
 #[test]
 fn an_entry_of_two_words_has_the_defaults() {
     let specs = servers(r#"{ "servers": { "demo": { "command": "run" } } }"#);

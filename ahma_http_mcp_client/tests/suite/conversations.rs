@@ -116,7 +116,7 @@ fn names(listed: &ahma_http_mcp_client::Listed) -> Vec<String> {
     listed.items.iter().filter_map(|it| name(it)).collect()
 }
 
-/// Proves: D1.
+/// Proves: C9.
 #[tokio::test]
 async fn both_lifecycles_are_spoken_over_both_transports() {
     for (options, revision) in [
@@ -143,7 +143,7 @@ async fn both_lifecycles_are_spoken_over_both_transports() {
     }
 }
 
-/// Proves: D2.
+/// Proves: C10.
 #[tokio::test]
 async fn what_a_server_answers_stays_as_it_came() {
     for options in [&["--revision=legacy"][..], &["--sse"], &[]] {
@@ -178,7 +178,7 @@ impl ServerEvents for Heard {
     }
 }
 
-/// Proves: D3.
+/// Proves: C11.
 #[tokio::test]
 async fn banners_and_storms_of_notifications_are_heard_and_harmless() {
     let heard = Arc::new(Heard::default());
@@ -191,7 +191,7 @@ async fn banners_and_storms_of_notifications_are_heard_and_harmless() {
     assert_eq!(heard.notified.lock().unwrap().len(), 1000);
 }
 
-/// Proves: D3.
+/// Proves: C11.
 #[tokio::test]
 async fn a_server_that_hangs_or_ends_is_given_up_and_named() {
     let short = ClientOptions {
@@ -216,7 +216,7 @@ async fn a_server_that_hangs_or_ends_is_given_up_and_named() {
     assert!(after.await.err().unwrap().has_not_run());
 }
 
-/// Proves: D4.
+/// Proves: C12.
 #[tokio::test]
 async fn answers_and_lists_have_limits() {
     let small = ClientOptions {
@@ -244,7 +244,7 @@ async fn answers_and_lists_have_limits() {
     assert!(why.contains("circle"), "{why}");
 }
 
-/// Proves: D5.
+/// Proves: C13.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_nobody_waits_for_is_cancelled_and_progress_comes_in_order() {
     let place = Workspace::new();
@@ -276,7 +276,7 @@ async fn a_request_that_nobody_waits_for_is_cancelled_and_progress_comes_in_orde
     });
 }
 
-/// Proves: D6.
+/// Proves: C14.
 #[tokio::test]
 async fn who_asks_is_said_and_a_refusal_tells_nothing_secret() {
     let place = Workspace::new();

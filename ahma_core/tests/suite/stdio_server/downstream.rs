@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ahma_tests::mcp::{CallResult, McpProcess};
-use ahma_tests::{Workspace, signal, until};
+use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
 use super::{AHMA_MCP, modern};
@@ -92,7 +92,7 @@ fn info(client: &mut McpProcess) -> Vec<Value> {
     info["downstream"].as_array().unwrap().clone()
 }
 
-/// Proves: D2, D7.
+/// Proves: C1, C8, C10, C15.
 #[test]
 fn tools_of_other_servers_are_offered_whole_and_called_as_operations() {
     let behind = Behind::new(&json!({ "up": entry(&[]), "old": entry(&["--revision=legacy"]) }));
@@ -150,7 +150,7 @@ fn tools_of_other_servers_are_offered_whole_and_called_as_operations() {
     assert_eq!(listed["result"]["cacheScope"], "private", "{listed}");
 }
 
-/// Proves: D8.
+/// Proves: C16.
 #[test]
 fn a_server_that_is_known_is_started_by_the_first_call_and_once() {
     let behind = Behind::new(&json!({}));
@@ -179,7 +179,7 @@ fn a_server_that_is_known_is_started_by_the_first_call_and_once() {
     );
 }
 
-/// Proves: D8.
+/// Proves: C16.
 #[test]
 fn tools_stay_listed_while_their_server_dies_and_returns_and_no_call_runs_twice() {
     let behind = Behind::new(&json!({}));
@@ -212,7 +212,7 @@ fn tools_stay_listed_while_their_server_dies_and_returns_and_no_call_runs_twice(
     );
 }
 
-/// Proves: D9.
+/// Proves: C17.
 #[test]
 fn a_definition_that_changes_keeps_its_approved_form_and_is_not_called() {
     let behind = Behind::new(&json!({ "up": entry(&[]) }));
@@ -245,7 +245,7 @@ fn a_definition_that_changes_keeps_its_approved_form_and_is_not_called() {
     assert_eq!(client.call("up_echo", &json!({ "text": "x" })).text, "x");
 }
 
-/// Proves: D10.
+/// Proves: C18.
 #[test]
 fn names_are_prefixed_filtered_and_never_ambiguous() {
     let long = format!("--name={}", "n".repeat(128));
@@ -283,7 +283,7 @@ fn names_are_prefixed_filtered_and_never_ambiguous() {
     }
 }
 
-/// Proves: D11.
+/// Proves: C19.
 #[test]
 fn a_confined_server_reaches_what_commands_reach() {
     let outside = Workspace::new();
@@ -310,7 +310,21 @@ fn a_confined_server_reaches_what_commands_reach() {
     assert_eq!(client.call("held_read", &note).text, "inside");
 }
 
-/// Proves: D12.
+/// Proves: C7.
+#[test]
+fn a_managed_server_that_others_can_reach_is_not_used() {
+    let args = json!([script(), "--http=${PORT}", "--everywhere"]);
+    let server = json!({ "type": "managed_http", "command": "python3", "args": args });
+    let behind = Behind::new(&json!({ "web": server }));
+    let mut client = behind.start();
+    names(&mut client);
+    let told = &info(&mut client)[0];
+    assert_eq!(told["status"], "error");
+    let why = told["error"].as_str().unwrap();
+    assert!(why.contains("for other machines too"), "{why}");
+}
+
+/// Proves: C5, C20.
 #[test]
 fn a_managed_server_gets_a_port_and_another_one_when_that_is_taken() {
     let behind = Behind::new(&json!({}));
@@ -342,7 +356,7 @@ fn a_managed_server_gets_a_port_and_another_one_when_that_is_taken() {
     until(|| TcpListener::bind(("127.0.0.1", port)).is_ok());
 }
 
-/// Proves: D6, D13.
+/// Proves: C14, C21.
 #[test]
 fn secrets_are_looked_up_and_told_to_nobody() {
     let mut up = entry(&[]);
@@ -365,7 +379,7 @@ fn secrets_are_looked_up_and_told_to_nobody() {
     assert!(!shell.text.contains("s3ntinel"), "{shell:?}");
 }
 
-/// Proves: D14.
+/// Proves: C22.
 #[test]
 fn nothing_of_a_server_is_left_when_ours_is_killed() {
     let behind = Behind::new(&json!({}));
@@ -387,7 +401,7 @@ fn nothing_of_a_server_is_left_when_ours_is_killed() {
     until(|| running() == 0);
 }
 
-/// Proves: D15.
+/// Proves: C23.
 #[test]
 fn one_server_that_hangs_or_babbles_holds_up_nothing_else() {
     let servers = json!({
@@ -412,7 +426,7 @@ fn one_server_that_hangs_or_babbles_holds_up_nothing_else() {
     assert_eq!(client.call("loud_echo", &json!({ "text": "y" })).text, "y");
 }
 
-/// Proves: D5, D7.
+/// Proves: C13, C15.
 #[test]
 fn a_call_can_be_cancelled_and_its_server_is_told() {
     let behind = Behind::new(&json!({}));
@@ -428,7 +442,7 @@ fn a_call_can_be_cancelled_and_its_server_is_told() {
     until(|| behind.count("cancelled slow") == 1);
 }
 
-/// Proves: D16.
+/// Proves: C24.
 #[test]
 fn what_a_project_holds_starts_no_server() {
     let project = Workspace::new();
@@ -455,14 +469,14 @@ fn what_a_project_holds_starts_no_server() {
     assert!(names(&mut client).contains(&"up_echo".to_owned()));
 }
 
-/// Proves: D16.
+/// Proves: C24.
 #[test]
 fn the_file_of_the_user_is_used_and_faults_are_told() {
     let (project, home) = (Workspace::new(), Workspace::new());
     let mut wrong = entry(&[]);
     wrong["timout_seconds"] = json!(5);
     let servers = json!({ "servers": { "up": entry(&[]), "odd": wrong } });
-    home.write("ahma_mcp/mcp.json", &servers.to_string());
+    home.write("ahma_mcp/mcp.json", servers.to_string());
     let variables = [("XDG_CONFIG_HOME", home.path().to_str().unwrap())];
     let scope = project.path().to_str().unwrap();
     let arguments = ["--sandbox-scope", scope];

@@ -1,0 +1,151 @@
+//! What is done for a connection while it lasts, and when it ends.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+use super::super::record::{self, Record};
+use super::{Connection, QUIET, RESTART_WAIT, Status, Upstream, lock};
+
+impl Upstream {
+    /// Sees to a connection: asks for the tools when they have changed, ends it when nobody uses it, and notes its end.
+    pub(super) async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
+        loop {
+            let idle = self.spec.idle.map(|idle| {
+                let last = *lock(&connection.last_used);
+                idle.saturating_sub(last.elapsed())
+            });
+            tokio::select! {
+                why = connection.client.closed() => return self.ended(&connection, &why).await,
+                () = self.tools_changed.notified() => {
+                    sleep(QUIET).await;
+                    self.list(&connection).await;
+                }
+                () = after(idle) => {
+                    let is_idle = connection.in_use.load(Ordering::Relaxed) == 0
+                        && self.spec.idle.is_some_and(|it| lock(&connection.last_used).elapsed() >= it);
+                    if is_idle {
+                        return self.stop(&connection).await;
+                    }
+                    // A call is under way, or came a moment ago.
+                    sleep(QUIET).await;
+                }
+            }
+        }
+    }
+
+    /// Ends a connection that nobody uses.
+    async fn stop(&self, connection: &Arc<Connection>) {
+        {
+            let mut state = self.state();
+            if state
+                .connection
+                .as_ref()
+                .is_some_and(|it| Arc::ptr_eq(it, connection))
+            {
+                state.connection = None;
+            }
+        }
+        let process = lock(&connection.process).take();
+        if let Some(process) = process {
+            process.stop().await;
+        }
+        self.set(Status::Stopped, None);
+        tracing::info!(server = self.name(), "stopped: nobody uses it");
+    }
+
+    /// Notes the end of a connection that nobody wanted to end.
+    async fn ended(&self, connection: &Arc<Connection>, why: &str) {
+        let process = lock(&connection.process).take();
+        let why = match process {
+            Some(process) => {
+                let ended = timeout(RESTART_WAIT, process.ended()).await;
+                let ended = ended.map_or_else(|_| why.to_owned(), |it| it.words);
+                process.stop().await;
+                match self.stderr.last_line() {
+                    Some(line) => format!("{ended}; it said: {line}"),
+                    None => ended,
+                }
+            }
+            None => why.to_owned(),
+        };
+        tracing::warn!(server = self.name(), "ended: {why}");
+        {
+            let mut state = self.state();
+            state
+                .backoff
+                .failed(connection.since.elapsed(), Instant::now());
+            if state
+                .connection
+                .as_ref()
+                .is_some_and(|it| Arc::ptr_eq(it, connection))
+            {
+                state.connection = None;
+            }
+        }
+        self.set(Status::Error, Some(why));
+    }
+
+    /// Asks what it offers now.
+    pub(super) async fn list(&self, connection: &Connection) {
+        let listed = match connection.client.tools().await {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!(server = self.name(), "its tools cannot be listed: {error}");
+                return;
+            }
+        };
+        if let Some(cut) = &listed.cut {
+            tracing::warn!(server = self.name(), "{cut}");
+        }
+        let tools = listed.items.iter();
+        let tools: Vec<Value> = tools
+            .filter_map(|it| serde_json::from_str(it.get()).ok())
+            .collect();
+        let to_write = {
+            let mut state = self.state();
+            match &state.record {
+                Some(record) if self.spec.pin => {
+                    let compared = record.compare(&tools);
+                    for (tool, what) in &compared.changed {
+                        tracing::warn!(
+                            server = self.name(),
+                            tool,
+                            "it is another one than was approved: {what} changed"
+                        );
+                    }
+                    state.compared = compared;
+                    None
+                }
+                Some(record) if record.tools == tools => None,
+                _ => {
+                    let record = Record { tools };
+                    state.record = Some(record.clone());
+                    Some(record)
+                }
+            }
+        };
+        if let Some(record) = to_write {
+            let path = record::file(&self.means.records, self.name());
+            let writing = spawn_blocking(move || record::write(&path, &record));
+            if let Ok(Err(error)) = writing.await {
+                tracing::warn!(
+                    server = self.name(),
+                    "what it offers cannot be kept: {error}"
+                );
+            }
+            self.changed.notify_one();
+        }
+    }
+}
+
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => sleep(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,148 @@
+//! The way to a server: its program is started, or its URL is reached, and a conversation begins.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use ahma_http_mcp_client::{
+    Client, ClientFacts, ClientOptions, RequestError, ServerEvents, UrlEntry,
+};
+use serde_json::json;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::super::events::UpstreamEvents;
+use super::super::managed;
+use super::super::process::{Process, ProcessSpec};
+use super::super::secret_values::SecretValues;
+use super::{CONNECT_TIMEOUT, MAX_MESSAGE, Opened, QUIET, Upstream};
+use crate::config::downstream::{
+    MissingReference, PORT_PLACEHOLDER, Program, Secret, TransportSpec,
+};
+
+impl Upstream {
+    /// Begins a conversation.
+    pub(super) async fn open(&self) -> Result<Opened, String> {
+        let events: Arc<dyn ServerEvents> =
+            Arc::new(UpstreamEvents::new(self.name(), &self.tools_changed));
+        let options = ClientOptions {
+            facts: ClientFacts {
+                name: "ahma_mcp".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                capabilities: json!({}),
+                revision: self.spec.protocol_version.clone(),
+            },
+            connect_timeout: CONNECT_TIMEOUT,
+            timeout: self.spec.timeout,
+            max_message: MAX_MESSAGE,
+            events,
+        };
+        match &self.spec.transport {
+            TransportSpec::Stdio(program) => {
+                let spec = self.process_spec(program, None).await?;
+                let hosts = self.means.hosts(self.spec.sandbox)?;
+                let started = Process::start(&hosts, spec, self.name(), &self.stderr);
+                let (process, pipes) = started.await?;
+                let speaking = Client::over_streams(pipes.output, pipes.input, options);
+                match speaking.await {
+                    Ok(client) => Ok(Opened {
+                        client,
+                        process: Some(process),
+                        port: None,
+                    }),
+                    Err(error) => Err(self.silent(&process, &error).await),
+                }
+            }
+            TransportSpec::Http { url, headers, .. } => {
+                let headers = self.values(headers.clone(), None).await?;
+                let entry = UrlEntry::new(url.clone(), headers);
+                let client = Client::at(&entry, options).await;
+                let opened = |client| Opened {
+                    client,
+                    process: None,
+                    port: None,
+                };
+                client.map(opened).map_err(|it| it.to_string())
+            }
+            TransportSpec::Managed(program) => {
+                let hosts = self.means.hosts(self.spec.sandbox)?;
+                let spec = |port| self.process_spec(program, Some(port));
+                let about = (self.name(), &self.stderr);
+                let started = managed::start(&self.means.ports, &hosts, about, &options, spec);
+                let managed = started.await?;
+                Ok(Opened {
+                    client: managed.client,
+                    process: Some(managed.process),
+                    port: Some(managed.port),
+                })
+            }
+        }
+    }
+
+    /// Why a process that was started does not answer.
+    async fn silent(&self, process: &Process, error: &RequestError) -> String {
+        let ended = timeout(QUIET, process.ended()).await;
+        let said = match self.stderr.last_line() {
+            Some(line) => format!("; it said: {line}"),
+            None => String::new(),
+        };
+        match ended {
+            Ok(ended) => format!("{}{said}", ended.words),
+            Err(_) => format!("{error}{said}"),
+        }
+    }
+
+    async fn process_spec(
+        &self,
+        program: &Program,
+        port: Option<u16>,
+    ) -> Result<ProcessSpec, String> {
+        let mut environment: BTreeMap<OsString, OsString> = match self.spec.sandbox {
+            true => self.means.confined_environment().into_iter().collect(),
+            false => self.means.environment.clone(),
+        };
+        let own = self.values(program.env.clone(), port).await?;
+        let own = own
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        environment.extend(own);
+        let number = port.map(|port| port.to_string()).unwrap_or_default();
+        let args = program.args.iter();
+        let args = args.map(|it| match port {
+            Some(_) => it.replace(PORT_PLACEHOLDER, &number),
+            None => it.clone(),
+        });
+        let words = [program.command.clone()].into_iter().chain(args);
+        Ok(ProcessSpec {
+            words: words.map(OsString::from).collect(),
+            environment: environment.into_iter().collect(),
+            directory: program
+                .cwd
+                .clone()
+                .unwrap_or_else(|| self.means.scope.clone()),
+        })
+    }
+
+    /// What variables or headers hold, which may be read from files.
+    async fn values(
+        &self,
+        secrets: BTreeMap<String, Secret>,
+        port: Option<u16>,
+    ) -> Result<BTreeMap<String, String>, String> {
+        let means = Arc::clone(&self.means);
+        let reading = spawn_blocking(move || {
+            let source = SecretValues {
+                environment: &means.environment,
+                port,
+            };
+            let value = |(name, secret): (String, Secret)| match secret.resolve(&source) {
+                Ok(value) => Ok((name, value)),
+                Err(MissingReference(reference)) => {
+                    Err(format!("{name}: there is no value for `{reference}`"))
+                }
+            };
+            secrets.into_iter().map(value).collect()
+        });
+        reading.await.map_err(|error| error.to_string())?
+    }
+}

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::sse_reader::SseReader;
 use super::{Outgoing, request_headers};
 use crate::exchange::Exchange;
+use crate::lifecycle::STATELESS;
 use crate::request_error::RequestError;
 
 /// Requests that are under way at the same time; more wait.
@@ -114,7 +115,7 @@ impl HttpLink {
             Some(request) => {
                 let is_stateless = inner.agreed.get().is_some_and(|(_, it)| *it);
                 let is_probe = request.method == "server/discover";
-                let headers = match is_stateless || is_probe {
+                let mut headers = match is_stateless || is_probe {
                     true => {
                         let name = request.params.text("name").unwrap_or_default();
                         let schemas = lock(&inner.schemas);
@@ -123,6 +124,9 @@ impl HttpLink {
                     }
                     false => HeaderMap::new(),
                 };
+                if is_probe && !is_stateless {
+                    headers.insert(VERSION, HeaderValue::from_static(STATELESS));
+                }
                 (Some(request.id), headers)
             }
         };

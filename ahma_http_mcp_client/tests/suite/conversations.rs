@@ -301,3 +301,35 @@ async fn who_asks_is_said_and_a_refusal_tells_nothing_secret() {
     assert!(nobody.has_not_run());
     assert!(!nobody.to_string().contains("secret"), "{nobody}");
 }
+
+/// Proves: C4.
+#[tokio::test]
+async fn what_was_not_done_is_tried_again_and_what_may_have_been_is_not() {
+    let busy = Listening::new(&["--busy=2"], &[]);
+    let client = Client::at(&busy.entry, quick()).await.unwrap();
+    assert!(!client.tools().await.unwrap().items.is_empty());
+    let place = Workspace::new();
+    let log = place.path().join("log");
+    let option = format!("--log={}", log.display());
+    let busy = Listening::new(&["--busy=1", &option], &[]);
+    let client = Client::at(&busy.entry, quick()).await.unwrap();
+    let said = call(&client, "echo", json!({ "text": "once" })).await;
+    assert!(said.contains("once"), "{said}");
+    let calls = || {
+        let log = std::fs::read_to_string(&log).unwrap();
+        log.lines().filter(|it| it.starts_with("call ")).count()
+    };
+    assert_eq!(calls(), 1);
+    let dropping = Listening::new(&["--drop", &option], &[]);
+    let client = Client::at(&dropping.entry, quick()).await.unwrap();
+    let lost = client
+        .request(Request::call("echo", &arguments(json!({}))))
+        .await;
+    let lost = lost.err().unwrap();
+    assert!(!lost.has_not_run(), "{lost}");
+    assert_eq!(calls(), 2, "it was sent once");
+    // It does not answer at all: how it went wrong is told apart.
+    let refused = client.request(Request::new("no/such", ahma_http_mcp_client::Params::new()));
+    let refused = refused.await.err().unwrap();
+    assert!(matches!(refused, RequestError::Refused(_)), "{refused}");
+}

@@ -26,15 +26,17 @@ async fn refused(entry: &ServerEntry, timeout: Duration) -> ConnectError {
     }
 }
 
-/// A server in a few lines of shell: one page of tools, then another.
+/// A server in a few lines of shell, of the older kind: one page of tools, then another.
 const TWO_PAGES: &str = r#"
 read -r line
-echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
+echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'
+read -r line
+echo '{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
 read -r line
 read -r line
-echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"one","inputSchema":{"type":"object"}}],"nextCursor":"x"}}'
+echo '{"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"one","inputSchema":{"type":"object"}}],"nextCursor":"x"}}'
 read -r line
-echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"two","inputSchema":{"type":"object"}}]}}'
+echo '{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"two","inputSchema":{"type":"object"}}]}}'
 read -r line
 "#;
 

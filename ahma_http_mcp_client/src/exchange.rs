@@ -13,6 +13,8 @@ use crate::request_error::{ErrorAnswer, RequestError};
 
 /// Requests of a server that are worked on at the same time; more are refused.
 const MAX_REQUESTS: usize = 16;
+/// A longer message is read beside the runtime: its length, the server decides.
+const LONG: usize = 256 * 1024;
 /// Answers to a server that wait to be sent.
 const MAX_REPLIES: usize = 64;
 
@@ -126,9 +128,24 @@ impl Exchange {
         })
     }
 
-    /// Takes a message that has come.
-    pub(crate) fn receive(self: &Arc<Self>, text: &[u8]) {
-        match Incoming::parse(text) {
+    /// Takes a message that has come, beside the runtime where it is long. Messages are taken in their order.
+    pub(crate) async fn receive_any(self: &Arc<Self>, text: Vec<u8>) {
+        if text.len() <= LONG {
+            return self.receive(&text);
+        }
+        let exchange = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || Incoming::parse(&text));
+        if let Ok(message) = reading.await {
+            exchange.take(message, &[]);
+        }
+    }
+
+    fn receive(self: &Arc<Self>, text: &[u8]) {
+        self.take(Incoming::parse(text), text);
+    }
+
+    fn take(self: &Arc<Self>, message: Incoming, text: &[u8]) {
+        match message {
             Incoming::Answer { id, answer } => {
                 self.settle(id, answer.map_err(RequestError::Refused));
             }

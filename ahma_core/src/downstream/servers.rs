@@ -92,20 +92,18 @@ impl DownstreamServers {
     pub(crate) async fn prepare(specs: Vec<ServerSpec>, means: Means) -> Arc<Self> {
         let means = Arc::new(means);
         let changed = Arc::new(Notify::new());
-        let of_reading = Arc::clone(&means);
+        let (of_reading, tell) = (Arc::clone(&means), Arc::clone(&changed));
         let reading = spawn_blocking(move || {
             let read = |spec: ServerSpec| {
                 let record = record::read(&record::file(&of_reading.records, &spec.name));
-                (spec, record)
+                Upstream::new(spec, &of_reading, record, &tell)
             };
-            specs.into_iter().map(read).collect::<Vec<_>>()
+            let upstreams: Vec<Arc<Upstream>> = specs.into_iter().map(read).collect();
+            let offered = offer(&upstreams);
+            (upstreams, offered)
         });
-        let known = reading.await.unwrap_or_default();
-        let upstreams: Vec<Arc<Upstream>> = known
-            .into_iter()
-            .map(|(spec, record)| Upstream::new(spec, &means, record, &changed))
-            .collect();
-        let offered = watch::Sender::new(offer(&upstreams));
+        let (upstreams, offered) = reading.await.unwrap_or_default();
+        let offered = watch::Sender::new(offered);
         Arc::new_cyclic(|servers: &std::sync::Weak<DownstreamServers>| {
             let servers = servers.clone();
             let offering = tokio::spawn(async move {
@@ -116,7 +114,7 @@ impl DownstreamServers {
                     };
                     // What they say at the beginning is offered together.
                     if *servers.settled.borrow() {
-                        servers.publish();
+                        servers.publish().await;
                     }
                 }
             });
@@ -142,18 +140,22 @@ impl DownstreamServers {
             let all = join_all(due.map(Upstream::begin));
             tokio::pin!(all);
             let in_time = timeout(SETTLE_TIMEOUT, &mut all).await;
-            servers.publish();
+            servers.publish().await;
             servers.settled.send_replace(true);
             if in_time.is_err() {
                 // Together, so that clients are told once.
                 all.await;
-                servers.publish();
+                servers.publish().await;
             }
         });
     }
 
-    fn publish(&self) {
-        self.offered.send_replace(offer(&self.upstreams));
+    /// Offers what is known now. Looked at beside the runtime: how much it is, the servers decide.
+    async fn publish(&self) {
+        let upstreams = self.upstreams.clone();
+        if let Ok(offered) = spawn_blocking(move || offer(&upstreams)).await {
+            self.offered.send_replace(offered);
+        }
     }
 
     /// Ends them all.

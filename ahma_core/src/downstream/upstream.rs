@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
 
 use super::backoff::Backoff;
 use super::ports::LeasedPort;
@@ -30,6 +31,8 @@ const RESTART_WAIT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A server that has said that its tools have changed is asked after so long without another word.
 const QUIET: Duration = Duration::from_millis(100);
+/// A longer result is read beside the runtime.
+const LONG: usize = 256 * 1024;
 /// Messages may not be longer.
 const MAX_MESSAGE: usize = 16 << 20;
 
@@ -221,7 +224,7 @@ impl Upstream {
                 told
             });
             match connection.client.request(request).await {
-                Ok(result) => return result_of(&result),
+                Ok(result) => return result_of(result).await,
                 // It was lost before it was sent; the next connection takes it, once.
                 Err(error) if is_first && error.has_not_run() => is_first = false,
                 Err(error) => return Err(self.explained(&error)),
@@ -251,24 +254,38 @@ impl Upstream {
         }
     }
 
-    /// A connection, made where there is none.
+    /// A connection, made where there is none. Whoever waits may go; it is made all the same, and once.
     async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
         if let Some(connection) = self.current() {
             return Ok(connection);
         }
-        let making = async {
-            let _connecting = self.connecting.lock().await;
-            if let Some(connection) = self.current() {
+        let has_failed = self.state().error.is_some();
+        let upstream = Arc::clone(self);
+        let making = tokio::spawn(async move {
+            let _connecting = upstream.connecting.lock().await;
+            if let Some(connection) = upstream.current() {
                 return Ok(connection);
             }
-            let wait = self.state().backoff.wait(Instant::now());
+            let wait = upstream.state().backoff.wait(Instant::now());
             if wait > RESTART_WAIT {
-                return Err(self.why_not(wait));
+                return Err(upstream.why_not(wait));
             }
             sleep(wait).await;
-            self.connect().await
+            upstream.connect().await
+        });
+        // The first start may install something.
+        let limit = match has_failed {
+            true => RESTART_WAIT,
+            false => RESTART_WAIT.max(self.spec.timeout),
         };
-        making.await
+        match timeout(limit, making).await {
+            Ok(Ok(made)) => made,
+            Ok(Err(_)) => Err("the server is stopping".to_owned()),
+            Err(_) => Err(format!(
+                "the server `{}` is still starting; try again in a moment",
+                self.name()
+            )),
+        }
     }
 
     fn current(&self) -> Option<Arc<Connection>> {
@@ -375,11 +392,18 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
     it.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn result_of(result: &RawValue) -> Result<ForeignResult, ForeignError> {
-    match serde_json::from_str(result.get()) {
+/// What a result holds. A long one is read beside the runtime: its length, the server decides.
+async fn result_of(result: Box<RawValue>) -> Result<ForeignResult, ForeignError> {
+    let read = |result: &RawValue| match serde_json::from_str(result.get()) {
         Ok(Value::Object(result)) => Ok(ForeignResult(result)),
         _ => Err(ForeignError::Refused(
             "its result is not an object".to_owned(),
         )),
+    };
+    if result.get().len() <= LONG {
+        return read(&result);
     }
+    let reading = spawn_blocking(move || read(&result));
+    let stopping = |_| ForeignError::Unavailable("the server is stopping".to_owned());
+    reading.await.map_err(stopping)?
 }

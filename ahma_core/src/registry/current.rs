@@ -1,6 +1,6 @@
 //! The current snapshot, and who is told when another takes its place.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::Tool;
 use tokio::sync::watch;
@@ -17,6 +17,9 @@ pub(crate) struct Registry {
     /// How declared tools are offered.
     presentation: Presentation,
     current: watch::Sender<Arc<ToolSnapshot>>,
+    /// What other servers offer. Held while another snapshot is made: of two sources that change at once, none loses its
+    /// change.
+    changing: Mutex<Option<Arc<[ForeignDefinition]>>>,
     /// Whether a client has listed them.
     listed: LightWatch<bool>,
     /// Why changes of files are not taken over, when they are not.
@@ -47,6 +50,7 @@ impl Registry {
             current: watch::Sender::new(Arc::new(first)),
             built_in,
             presentation,
+            changing: Mutex::default(),
             listed: LightWatch::default(),
             held_back: Mutex::default(),
         }
@@ -59,12 +63,13 @@ impl Registry {
 
     /// Offers what tool files say now.
     pub(crate) fn publish(&self, declared: DeclaredTools) {
+        let _changing = self.changing();
         let foreign = Arc::clone(self.current().foreign());
         self.offer(Arc::new(declared), foreign);
     }
 
     /// Offers what other servers offer now.
-    pub(crate) fn publish_foreign(&self, tools: &[ForeignDefinition]) {
+    pub(crate) fn publish_foreign(&self, tools: &Arc<[ForeignDefinition]>) {
         let entry = |tool: &ForeignDefinition| {
             Arc::new(ToolEntry {
                 definition: tool.tool.clone(),
@@ -74,8 +79,22 @@ impl Registry {
                 is_listed: tool.is_listed,
             })
         };
+        let foreign = tools.iter().map(entry).collect();
+        let mut changing = self.changing();
         let declared = Arc::clone(self.current().declared());
-        self.offer(declared, tools.iter().map(entry).collect());
+        self.offer(declared, foreign);
+        *changing = Some(Arc::clone(tools));
+    }
+
+    /// Whether these are the tools of other servers that are offered now.
+    pub(crate) fn has_foreign(&self, tools: &Arc<[ForeignDefinition]>) -> bool {
+        let offered = self.changing();
+        offered.as_ref().is_some_and(|it| Arc::ptr_eq(it, tools))
+    }
+
+    fn changing(&self) -> MutexGuard<'_, Option<Arc<[ForeignDefinition]>>> {
+        // A pointer is whole after any panic.
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn offer(&self, declared: Arc<DeclaredTools>, foreign: Arc<[Arc<ToolEntry>]>) {

@@ -197,7 +197,10 @@ impl Scope {
             let registry = Arc::clone(&registry);
             let offering = tokio::spawn(async move {
                 while tools.changed().await.is_ok() {
-                    registry.publish_foreign(&tools.borrow_and_update());
+                    let now = Arc::clone(&tools.borrow_and_update());
+                    let registry = Arc::clone(&registry);
+                    // How many there are, others decide.
+                    let _ = spawn_blocking(move || registry.publish_foreign(&now)).await;
                 }
             });
             tasks.push(offering.abort_handle());

@@ -4,11 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
 use super::endpoint_info::EndpointInfo;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
 use crate::operation::OperationStore;
 use crate::owner_warnings::OwnerWarnings;
 use crate::registry::{ForeignServers, Registry};
+
+/// How long a call, or a list, waits for other servers that have never been asked what they offer.
+const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
 /// The parts of a scope that calls use.
 pub(crate) struct ServiceContext {
@@ -64,6 +70,20 @@ pub(crate) struct CallStyle {
 }
 
 impl ServiceContext {
+    /// Waits until other servers have said what they offer, for a while at most, and offers it.
+    pub(crate) async fn foreign_settled(&self) {
+        let Some(foreign) = &self.foreign else {
+            return;
+        };
+        let _ = timeout(SERVERS_WAIT, foreign.settled()).await;
+        let now = Arc::clone(&foreign.tools().borrow());
+        if !self.registry.has_foreign(&now) {
+            let registry = Arc::clone(&self.registry);
+            // How many there are, others decide.
+            let _ = spawn_blocking(move || registry.publish_foreign(&now)).await;
+        }
+    }
+
     pub(crate) fn operations(&self) -> &Arc<OperationStore> {
         self.executor.store()
     }

@@ -1,12 +1,10 @@
 //! From the name of a tool to its answer: finds the tool, and has whoever runs it run it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::CallToolResponse;
 use serde_json::{Map, Value};
-use tokio::time::timeout;
 
 use super::call_error::{CallError, ErrorKind};
 use super::caller::Caller;
@@ -18,9 +16,6 @@ use super::{foreign, plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
-/// How long a call, or a list, waits for other servers that have never been asked what they offer.
-pub(super) const SERVERS_WAIT: Duration = Duration::from_secs(5);
-
 /// Answers a call.
 pub(super) async fn call(
     context: &Arc<ServiceContext>,
@@ -29,9 +24,9 @@ pub(super) async fn call(
     caller: &Caller,
 ) -> Result<CallToolResponse, ErrorData> {
     let mut offered = context.registry.current();
-    if let (Some(foreign), None) = (&context.foreign, offered.find(name)) {
+    if offered.find(name).is_none() {
         // A server that nothing is known of may be about to say that it has such a tool.
-        let _ = timeout(SERVERS_WAIT, foreign.settled()).await;
+        context.foreign_settled().await;
         offered = context.registry.current();
     }
     let (name, arguments) = match tools::called(name, &arguments) {

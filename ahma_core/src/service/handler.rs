@@ -25,7 +25,6 @@ use tokio::time::timeout;
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
 use super::context::ServiceContext;
-use super::dispatch::SERVERS_WAIT;
 use super::instructions::instructions;
 use super::list_changes::ListChanges;
 use super::revision::is_stateless;
@@ -265,9 +264,7 @@ impl ServerHandler for AhmaService {
         // A list that is complete: clients that list once would never see what is found out a moment later.
         let scope = self.binding.listing(&self.context, &context).await;
         let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
-        if let Some(foreign) = &scope.foreign {
-            let _ = timeout(SERVERS_WAIT, foreign.settled()).await;
-        }
+        scope.foreign_settled().await;
         let tools = scope.registry.current();
         if let (Some(whole), Some(slot)) = (tools.whole(), context.extensions.get::<RawSlot>()) {
             slot.put(capabilities::whole_list(whole, is_stateless(&context)));

@@ -240,9 +240,11 @@ impl Inner {
         }
         let body = self.body(response).await?;
         // Errors of the protocol come with statuses that say the same.
+        let beginning = body[..body.len().min(SHOWN)].to_vec();
         if kind == "application/json" && !body.is_empty() {
-            self.exchange.receive(&body);
+            self.exchange.receive_any(body).await;
         }
+        let body = beginning;
         let is_answered = id.is_none_or(|id| !self.exchange.is_waiting(id));
         match (status.is_success(), is_answered) {
             (true, _) if id.is_none() => Ok(()),
@@ -316,7 +318,7 @@ impl Inner {
                     *pause = Duration::from_millis(retry).min(MAX_RESUME_AFTER);
                 }
                 if !event.data.is_empty() {
-                    self.exchange.receive(&event.data);
+                    self.exchange.receive_any(event.data).await;
                 }
             }
         }

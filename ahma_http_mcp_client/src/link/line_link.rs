@@ -38,7 +38,7 @@ impl LineLink {
             let why = loop {
                 match reader.next().await {
                     Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-                    Ok(Some(Line::Whole(line))) => of_reader.receive(&line),
+                    Ok(Some(Line::Whole(line))) => of_reader.receive_any(line).await,
                     Ok(Some(Line::TooLong(ends))) => of_reader.too_long(&ends, max),
                     Ok(None) => break "the server has closed its output".to_owned(),
                     Err(error) => break format!("the server's output cannot be read: {error}"),

@@ -11,9 +11,13 @@ use tokio::time::{sleep, timeout};
 use super::super::record::{self, Record};
 use super::{Connection, QUIET, RESTART_WAIT, Status, Upstream, lock};
 
+/// A server is not asked more often than this, however often it says that its tools have changed.
+const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+
 impl Upstream {
     /// Sees to a connection: asks for the tools when they have changed, ends it when nobody uses it, and notes its end.
     pub(super) async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
+        let mut listed = Instant::now();
         loop {
             let idle = self.spec.idle.map(|idle| {
                 let last = *lock(&connection.last_used);
@@ -22,8 +26,11 @@ impl Upstream {
             tokio::select! {
                 why = connection.client.closed() => return self.ended(&connection, &why).await,
                 () = self.tools_changed.notified() => {
-                    sleep(QUIET).await;
+                    // However often it is said.
+                    let pause = QUIET.max(BETWEEN_LISTS.saturating_sub(listed.elapsed()));
+                    sleep(pause).await;
                     self.list(&connection).await;
+                    listed = Instant::now();
                 }
                 () = after(idle) => {
                     let is_idle = connection.in_use.load(Ordering::Relaxed) == 0
@@ -102,10 +109,16 @@ impl Upstream {
         if let Some(cut) = &listed.cut {
             tracing::warn!(server = self.name(), "{cut}");
         }
-        let tools = listed.items.iter();
-        let tools: Vec<Value> = tools
-            .filter_map(|it| serde_json::from_str(it.get()).ok())
-            .collect();
+        // How much it is, the server decides.
+        let reading = spawn_blocking(move || {
+            let tools = listed.items.iter();
+            tools
+                .filter_map(|it| serde_json::from_str(it.get()).ok())
+                .collect::<Vec<Value>>()
+        });
+        let Ok(tools) = reading.await else {
+            return;
+        };
         let to_write = {
             let mut state = self.state();
             match &state.record {

@@ -503,3 +503,28 @@ fn the_file_of_the_user_is_used_and_faults_are_told() {
         refused.stderr()
     );
 }
+
+/// Proves: C16.
+#[test]
+#[ignore = "takes more than a minute; CI runs it"]
+fn a_server_that_nobody_uses_is_stopped_and_started_again_by_a_call() {
+    let behind = Behind::new(&json!({}));
+    let log = format!("--log={}", behind.log().display());
+    let mut up = entry(&[&log]);
+    up["idle_minutes"] = json!(1);
+    behind.name(&json!({ "up": up }));
+    let mut client = behind.start();
+    assert_eq!(client.call("up_echo", &json!({ "text": "x" })).text, "x");
+    let since = Instant::now();
+    while info(&mut client)[0]["status"] != "stopped" {
+        assert!(
+            since.elapsed() < Duration::from_secs(90),
+            "it is still there"
+        );
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    assert!(since.elapsed() > Duration::from_secs(50), "{since:?}");
+    assert_eq!(behind.count("start"), 1);
+    assert_eq!(client.call("up_echo", &json!({ "text": "y" })).text, "y");
+    assert_eq!(behind.count("start"), 2);
+}

@@ -22,6 +22,8 @@ pub(super) struct ProcessSpec {
     pub(super) words: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) directory: PathBuf,
+    /// What it has to do without.
+    pub(super) restrictions: Restrictions,
 }
 
 /// A process that runs, or ran. Ends, with everything it started, when dropped.
@@ -62,7 +64,7 @@ impl Process {
             directory: spec.directory,
             input: Input::Pipe(reading.clone()),
         };
-        let host = hosts.host(&Restrictions::default()).await;
+        let host = hosts.host(&spec.restrictions).await;
         let host = host.map_err(|error| why(&error))?;
         let started = host.spawn_apart(request).await;
         let (mut command, errors) = started.map_err(|error| why(&error))?;

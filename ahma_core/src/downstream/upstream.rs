@@ -193,21 +193,14 @@ impl Upstream {
         tool: &str,
         call: ForeignCall,
     ) -> Result<ForeignResult, ForeignError> {
-        let held = self.state().compared.changed.get(tool).cloned();
-        if let Some(changed) = held {
-            let server = self.name();
-            return Err(ForeignError::Held(format!(
-                "the tool `{tool}` of the server `{server}` is another one than was approved: {changed} changed. Nothing was \
-                 sent. The owner can look at the difference and approve it: remove {} and start again",
-                record::file(&self.means.records, server).display()
-            )));
-        }
         let arguments = to_raw_value(&call.arguments);
         let arguments = arguments.map_err(|error| ForeignError::Refused(error.to_string()))?;
         let (mut progress, mut is_first) = (call.progress, true);
         loop {
-            let connection = self.connected().await.map_err(ForeignError::Unavailable)?;
-            let _in_use = InUse::of(&connection);
+            let in_use = self.connected().await.map_err(ForeignError::Unavailable)?;
+            let connection = &in_use.0;
+            // After it has said what it offers now.
+            self.refuse_held(tool)?;
             let mut request = Request::call(tool, &arguments);
             request.meta.clone_from(&call.meta);
             request.timeout = Some(self.spec.timeout);
@@ -230,6 +223,20 @@ impl Upstream {
                 Err(error) => return Err(self.explained(&error)),
             }
         }
+    }
+
+    /// Refuses a tool that is another one than was approved.
+    fn refuse_held(&self, tool: &str) -> Result<(), ForeignError> {
+        let held = self.state().compared.changed.get(tool).cloned();
+        if let Some(changed) = held {
+            let server = self.name();
+            return Err(ForeignError::Held(format!(
+                "the tool `{tool}` of the server `{server}` is another one than was approved: {changed} changed. Nothing was \
+                 sent. The owner can look at the difference and approve it: remove {} and start again",
+                record::file(&self.means.records, server).display()
+            )));
+        }
+        Ok(())
     }
 
     fn explained(&self, error: &RequestError) -> ForeignError {
@@ -255,7 +262,7 @@ impl Upstream {
     }
 
     /// A connection, made where there is none. Whoever waits may go; it is made all the same, and once.
-    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
+    async fn connected(self: &Arc<Self>) -> Result<InUse, String> {
         if let Some(connection) = self.current() {
             return Ok(connection);
         }
@@ -271,7 +278,9 @@ impl Upstream {
                 return Err(upstream.why_not(wait));
             }
             sleep(wait).await;
-            upstream.connect().await
+            upstream.connect().await?;
+            let current = upstream.current();
+            current.ok_or_else(|| upstream.why_not(Duration::ZERO))
         });
         // The first start may install something.
         let limit = match has_failed {
@@ -288,10 +297,12 @@ impl Upstream {
         }
     }
 
-    fn current(&self) -> Option<Arc<Connection>> {
+    /// The connection that there is. It is not ended for want of use while this is held.
+    fn current(&self) -> Option<InUse> {
         let state = self.state();
-        let current = state.connection.clone();
-        current.filter(|it| it.client.ended().is_none())
+        let current = state.connection.as_ref();
+        let current = current.filter(|it| it.client.ended().is_none());
+        current.map(InUse::of)
     }
 
     fn why_not(&self, wait: Duration) -> String {
@@ -305,6 +316,19 @@ impl Upstream {
         )
     }
 
+    /// What its entry asks for and is not offered: it is not used without that.
+    fn not_offered(&self) -> Option<&'static str> {
+        let signs_in = matches!(
+            &self.spec.transport,
+            TransportSpec::Http { oauth: Some(_), .. }
+        );
+        if signs_in {
+            return Some("signing in is not offered yet; give a token in `headers`");
+        }
+        let per_session = "a process for each session is not offered yet; leave out `per_session`";
+        self.spec.per_session.then_some(per_session)
+    }
+
     fn set(&self, status: Status, error: Option<String>) {
         let mut state = self.state();
         state.status = status;
@@ -313,9 +337,12 @@ impl Upstream {
     }
 
     /// Makes a connection, and sees to it until it ends.
-    async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
+    async fn connect(self: &Arc<Self>) -> Result<(), String> {
         self.set(Status::Starting, None);
-        let connected = self.open().await;
+        let connected = match self.not_offered() {
+            Some(why) => Err(why.to_owned()),
+            None => self.open().await,
+        };
         let opened = match connected {
             Ok(connected) => connected,
             Err(why) => {
@@ -343,13 +370,14 @@ impl Upstream {
         tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
         // Over HTTP the answer decides about headers of later requests.
         let is_known = self.state().record.is_some();
-        let must_list = matches!(self.spec.transport, TransportSpec::Http { .. });
-        if !is_known || must_list {
+        let must_list = !matches!(self.spec.transport, TransportSpec::Stdio(_));
+        // What has to be approved is compared before anything is called.
+        if !is_known || must_list || self.spec.pin {
             self.list(&connection).await;
         } else {
             self.tools_changed.notify_one();
         }
-        Ok(connection)
+        Ok(())
     }
 
     /// Starts it to learn what it offers.

@@ -33,9 +33,7 @@ impl Upstream {
                     listed = Instant::now();
                 }
                 () = after(idle) => {
-                    let is_idle = connection.in_use.load(Ordering::Relaxed) == 0
-                        && self.spec.idle.is_some_and(|it| lock(&connection.last_used).elapsed() >= it);
-                    if is_idle {
+                    if self.take_idle(&connection) {
                         return self.stop(&connection).await;
                     }
                     // A call is under way, or came a moment ago.
@@ -45,18 +43,21 @@ impl Upstream {
         }
     }
 
-    /// Ends a connection that nobody uses.
-    async fn stop(&self, connection: &Arc<Connection>) {
-        {
-            let mut state = self.state();
-            if state
-                .connection
-                .as_ref()
-                .is_some_and(|it| Arc::ptr_eq(it, connection))
-            {
-                state.connection = None;
-            }
+    /// Whether nobody uses a connection; then nobody is given it any more.
+    fn take_idle(&self, connection: &Arc<Connection>) -> bool {
+        // Under this lock connections are given to calls.
+        let mut state = self.state();
+        let is_used = connection.in_use.load(Ordering::Relaxed) > 0;
+        let unused = lock(&connection.last_used).elapsed();
+        let is_idle = !is_used && self.spec.idle.is_some_and(|idle| unused >= idle);
+        if is_idle {
+            state.connection = None;
         }
+        is_idle
+    }
+
+    /// Ends a connection that nobody is given any more.
+    async fn stop(&self, connection: &Arc<Connection>) {
         let process = lock(&connection.process).take();
         if let Some(process) = process {
             process.stop().await;

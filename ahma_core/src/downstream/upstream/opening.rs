@@ -16,8 +16,9 @@ use super::super::managed;
 use super::super::process::{Process, ProcessSpec};
 use super::super::secret_values::SecretValues;
 use super::{CONNECT_TIMEOUT, MAX_MESSAGE, Opened, QUIET, Upstream};
+use crate::config::Restrictions;
 use crate::config::downstream::{
-    MissingReference, PORT_PLACEHOLDER, Program, Secret, TransportSpec,
+    MissingReference, PORT_PLACEHOLDER, Program, Reference, Secret, TransportSpec,
 };
 
 impl Upstream {
@@ -113,7 +114,12 @@ impl Upstream {
             None => it.clone(),
         });
         let words = [program.command.clone()].into_iter().chain(args);
+        let restrictions = Restrictions {
+            no_network: self.spec.network == Some(false),
+            ..Restrictions::default()
+        };
         Ok(ProcessSpec {
+            restrictions,
             words: words.map(OsString::from).collect(),
             environment: environment.into_iter().collect(),
             directory: program
@@ -137,6 +143,9 @@ impl Upstream {
             };
             let value = |(name, secret): (String, Secret)| match secret.resolve(&source) {
                 Ok(value) => Ok((name, value)),
+                Err(MissingReference(reference @ Reference::Command(_))) => Err(format!(
+                    "{name}: `{reference}`: what commands print is not looked up yet; use a variable or a file"
+                )),
                 Err(MissingReference(reference)) => {
                     Err(format!("{name}: there is no value for `{reference}`"))
                 }

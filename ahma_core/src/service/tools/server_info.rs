@@ -50,7 +50,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
         false => json!(["async", "sync", "auto", "service"]),
     };
     let operations = context.operations();
-    Ok(json!({
+    let mut told = json!({
         "server": {
             "name": "ahma_mcp",
             "version": env!("CARGO_PKG_VERSION"),
@@ -76,9 +76,12 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
             "queued": operations.count(OperationState::Queued),
         },
         "sessions": endpoint.sessions(),
-        "downstream": context.foreign.as_ref().map_or_else(|| json!([]), |it| it.describe()),
         "processes": processes(&own_processes(context).await).await,
-    }))
+    });
+    if let Some(foreign) = &context.foreign {
+        told["downstream"] = foreign.describe();
+    }
+    Ok(told)
 }
 
 async fn sandbox(context: &ServiceContext, report: &SandboxReport) -> Value {
@@ -165,8 +168,8 @@ async fn processes(first: &[u32]) -> Option<usize> {
             let children = tokio::fs::read_to_string(thread.path().join("children")).await;
             let children = match children {
                 Ok(children) => children,
-                // It has ended meanwhile.
-                Err(_) if count > 1 => continue,
+                // A thread, or a process, has ended meanwhile; our first thread has not.
+                Err(_) if count > 1 || thread.file_name() != *pid.to_string() => continue,
                 Err(_) => return None,
             };
             waiting.extend(

@@ -22,6 +22,8 @@ fn everything_a_client_needs_to_know_is_told() {
     let tool = json!({ "name": "wc", "description": "Counts.", "command": "wc" });
     project.write(".ahma/tools/wc.json", tool.to_string());
     let mut served = Served::of(project, &[]);
+    let listed = served.client.request("tools/list", &json!({}));
+    let listed = listed["result"]["tools"].as_array().unwrap().len();
     let info = info(&mut served);
     assert_eq!(info["server"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(info["server"]["transport"], "stdio");
@@ -33,8 +35,6 @@ fn everything_a_client_needs_to_know_is_told() {
             .unwrap()
             .ends_with('Z')
     );
-    let listed = served.client.request("tools/list", &json!({}));
-    let listed = listed["result"]["tools"].as_array().unwrap().len();
     assert_eq!(listed, 10, "nine built-in ones, and the declared one");
     assert_eq!(info["capabilities"]["tools_available"], listed);
     assert_eq!(info["tools"]["loaded"], 1);

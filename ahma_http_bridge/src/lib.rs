@@ -50,6 +50,7 @@ mod sessions;
 mod socket_file;
 mod state;
 mod strangers;
+mod whole_results;
 mod workspace_path;
 mod write_timeout;
 

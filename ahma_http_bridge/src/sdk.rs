@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use ahma_transport::{ParsedMessage, parse_message};
+use ahma_transport::{ParsedMessage, RawSlot, parse_message};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -19,6 +19,7 @@ use crate::handshake::{SESSION_ID, VERSION};
 use crate::negotiation;
 use crate::problem::{Problem, no_session_named, no_such_session};
 use crate::sessions::Sessions;
+use crate::whole_results;
 
 /// The SDK's service, whatever its handler is.
 pub(crate) type Protocol =
@@ -39,14 +40,17 @@ where
 /// Has the SDK answer a request. An error that is not JSON becomes one of ours.
 pub(crate) async fn call(
     protocol: &Protocol,
-    request: Request<Full<Bytes>>,
+    mut request: Request<Full<Bytes>>,
     content: &Bytes,
 ) -> Result<Response, Problem> {
     let asked = Asked::of(request.headers());
+    let slot = RawSlot::default();
+    request.extensions_mut().insert(slot.clone());
     let response = protocol(request).await;
     let status = response.status();
     if status.is_success() || negotiation::has_json(response.headers()) {
-        return Ok(response.map(Body::new));
+        let response = response.map(Body::new);
+        return Ok(whole_results::with_result_of(slot, response));
     }
     Err(match status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => not_a_message(parse_message(content), content),

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
-    ClientNotification, ClientRequest, CustomResult, ProtocolVersion, ServerConfig, ServerResult,
+    ClientNotification, ClientRequest, CustomResult, Extensions, ProtocolVersion, ServerConfig,
+    ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, Service};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,8 +24,34 @@ impl RawSlot {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
-    fn take(&self) -> Option<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// The slot of a request: put there by [`RawResults`], or by whoever received it over HTTP.
+    pub fn of(extensions: &Extensions) -> Option<RawSlot> {
+        let over_http = || {
+            let parts = extensions.get::<http::request::Parts>()?;
+            parts.extensions.get::<RawSlot>().cloned()
+        };
+        let own = extensions.get::<RawSlot>().cloned();
+        own.or_else(over_http)
+    }
+
+    /// Whether there is a result.
+    pub fn is_filled(&self) -> bool {
+        let left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        left.is_some()
+    }
+
+    /// Takes the result, in the form of the lifecycle that its client speaks.
+    pub fn take(&self, is_stateless: bool) -> Option<Value> {
+        let left = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Value::Object(mut result)) = left else {
+            return None;
+        };
+        // It belongs to one hop: the other server may speak another revision.
+        match is_stateless {
+            true => drop(result.insert("resultType".to_owned(), "complete".into())),
+            false => drop(result.shift_remove("resultType")),
+        }
+        Some(Value::Object(result))
     }
 }
 
@@ -39,7 +66,13 @@ impl<H: ServerHandler> Service<RoleServer> for RawResults<H> {
     ) -> Result<ServerResult, ErrorData> {
         let is_one = matches!(
             request,
-            ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_)
+            ClientRequest::CallToolRequest(_)
+                | ClientRequest::ListToolsRequest(_)
+                | ClientRequest::GetPromptRequest(_)
+                | ClientRequest::ListPromptsRequest(_)
+                | ClientRequest::ListResourcesRequest(_)
+                | ClientRequest::ListResourceTemplatesRequest(_)
+                | ClientRequest::ReadResourceRequest(_)
         );
         if !is_one {
             return Service::handle_request(&self.0, request, context).await;
@@ -49,16 +82,9 @@ impl<H: ServerHandler> Service<RoleServer> for RawResults<H> {
         let version = context.protocol_version();
         let is_stateless = version.is_some_and(|it| it >= ProtocolVersion::V_2026_07_28);
         let answer = Service::handle_request(&self.0, request, context).await?;
-        Ok(match slot.take() {
-            Some(Value::Object(mut result)) => {
-                // It belongs to one hop: the other server may speak another revision.
-                match is_stateless {
-                    true => drop(result.insert("resultType".to_owned(), "complete".into())),
-                    false => drop(result.shift_remove("resultType")),
-                }
-                ServerResult::CustomResult(CustomResult(Value::Object(result)))
-            }
-            Some(_) | None => answer,
+        Ok(match slot.take(is_stateless) {
+            Some(result) => ServerResult::CustomResult(CustomResult(result)),
+            None => answer,
         })
     }
 

@@ -19,12 +19,13 @@ const MAX_NAME: usize = 48;
 /// Tools of one server that are listed, unless the operator says which.
 const MAX_LISTED: usize = 40;
 /// A longer definition is not offered: every client would have to read it.
-const MAX_DEFINITION: usize = 256 * 1024;
+pub(super) const MAX_DEFINITION: usize = 256 * 1024;
 
 /// A tool of another server.
 struct UpstreamTool {
     upstream: Arc<Upstream>,
     name: String,
+    takes_mode: bool,
 }
 
 impl fmt::Debug for UpstreamTool {
@@ -47,7 +48,7 @@ impl ForeignTool for UpstreamTool {
     }
 
     fn takes_mode(&self) -> bool {
-        false
+        self.takes_mode
     }
 
     fn call(&self, call: ForeignCall) -> BoxFuture<'static, Result<ForeignResult, ForeignError>> {
@@ -121,6 +122,7 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
             runner: Arc::new(UpstreamTool {
                 upstream: Arc::clone(upstream),
                 name: theirs.to_owned(),
+                takes_mode: takes_mode(definition),
             }),
             is_listed: is_core,
         });
@@ -136,9 +138,27 @@ fn is_allowed(spec: &ServerSpec, theirs: &str) -> bool {
     is_allowed && !is_in(&spec.tools.deny)
 }
 
+/// Whether calls of a tool may say how they are answered: it takes further arguments, has none of that name, and promises no
+/// shape of its results.
+fn takes_mode(definition: &Value) -> bool {
+    let schema = &definition["inputSchema"];
+    let is_closed = ["additionalProperties", "unevaluatedProperties"]
+        .iter()
+        .any(|it| schema[it] == false);
+    schema["type"] == "object"
+        && schema["properties"]["execution_mode"].is_null()
+        && !is_closed
+        && definition["outputSchema"].is_null()
+}
+
 /// The name of a tool here. Depends on nothing but its server's entry and its own name.
 fn name(spec: &ServerSpec, theirs: &str) -> String {
-    let own = spec.tools.rename.get(theirs).map_or(theirs, String::as_str);
+    let renamed = spec.tools.rename.get(theirs);
+    prefixed(spec, renamed.map_or(theirs, String::as_str))
+}
+
+/// A name of a server with its prefix, of letters and a length that clients take.
+pub(super) fn prefixed(spec: &ServerSpec, own: &str) -> String {
     let whole = match spec.prefix.as_str() {
         "" => own.to_owned(),
         prefix => format!("{prefix}_{own}"),
@@ -184,5 +204,31 @@ fn more_careful(definition: &mut Value, rules: &Annotations) {
         if said == Some(careful) {
             definition["annotations"][field] = json!(careful);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves: C28.
+    #[test]
+    fn a_call_says_how_it_is_answered_where_that_cannot_be_meant_for_the_tool() {
+        let open = json!({ "inputSchema": { "type": "object", "properties": { "x": {} } } });
+        assert!(takes_mode(&open));
+        assert!(takes_mode(&json!({ "inputSchema": { "type": "object" } })));
+        let with = |field: &str, value: Value| {
+            let mut definition = open.clone();
+            *definition.pointer_mut(field).unwrap() = value;
+            definition
+        };
+        let own = json!({ "execution_mode": { "type": "string" } });
+        assert!(!takes_mode(&with("/inputSchema/properties", own)));
+        let closed = json!({ "type": "object", "additionalProperties": false });
+        assert!(!takes_mode(&with("/inputSchema", closed)));
+        assert!(!takes_mode(&with("/inputSchema", json!({}))));
+        let mut shaped = open.clone();
+        shaped["outputSchema"] = json!({ "type": "object" });
+        assert!(!takes_mode(&shaped));
     }
 }

@@ -38,7 +38,10 @@ pub(super) async fn call(
     if caller.cancelled.is_cancelled() {
         return Err(CallError::cancelled());
     }
-    let asked = arguments.remove(MODE).filter(|_| tool.takes_mode());
+    let asked = match tool.takes_mode() {
+        true => arguments.shift_remove(MODE),
+        false => None,
+    };
     let asked = match asked {
         None => None,
         Some(mode) => {
@@ -178,9 +181,9 @@ fn passed_on(
     if texts(&result).map(str::len).sum::<usize>() > MAX_TEXT {
         cut(&mut result, operation);
     }
+    without_reserved(&mut result);
     let meta = result.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
-        meta.retain(|key, _| !key.starts_with(RESERVED));
         meta.insert(respond::RECORD_KEY.to_owned(), json!(operation.record()));
     }
     let whole = Value::Object(result);
@@ -188,6 +191,13 @@ fn passed_on(
     caller.leave_whole(whole.clone());
     // For a transport that can only send what the SDK knows.
     known.unwrap_or_else(|| respond::text(whole.to_string()))
+}
+
+/// Takes out of a result's `_meta` what was meant for us.
+pub(super) fn without_reserved(result: &mut Map<String, Value>) {
+    if let Some(Value::Object(meta)) = result.get_mut("_meta") {
+        meta.retain(|key, _| !key.starts_with(RESERVED));
+    }
 }
 
 /// Puts the beginning and the end of the texts in the place of all of them.

@@ -85,8 +85,8 @@ pub use operation::{
 pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
 pub use registry::{
-    ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
-    ForeignTool,
+    ContentError, ContentRequest, ForeignCall, ForeignContent, ForeignDefinition, ForeignError,
+    ForeignProgress, ForeignResult, ForeignServers, ForeignTool,
 };
 #[cfg(feature = "server")]
 pub use registry::{Surface, ToolFileRules};

@@ -15,16 +15,16 @@ const SHOWN: usize = 200;
 /// Hears one server.
 pub(super) struct UpstreamEvents {
     pub(super) server: String,
-    /// Its tools have changed. One is enough, however often it is said.
-    pub(super) tools_changed: Arc<Notify>,
+    /// What it offers has changed. One is enough, however often it is said.
+    pub(super) lists_changed: Arc<Notify>,
     rubbish: AtomicUsize,
 }
 
 impl UpstreamEvents {
-    pub(super) fn new(server: &str, tools_changed: &Arc<Notify>) -> Self {
+    pub(super) fn new(server: &str, lists_changed: &Arc<Notify>) -> Self {
         UpstreamEvents {
             server: server.to_owned(),
-            tools_changed: Arc::clone(tools_changed),
+            lists_changed: Arc::clone(lists_changed),
             rubbish: AtomicUsize::new(0),
         }
     }
@@ -33,7 +33,9 @@ impl UpstreamEvents {
 impl ServerEvents for UpstreamEvents {
     fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/tools/list_changed" => self.tools_changed.notify_one(),
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => self.lists_changed.notify_one(),
             "notifications/message" => {
                 let said = params.map(RawValue::get).unwrap_or_default();
                 let end = said.floor_char_boundary(SHOWN);

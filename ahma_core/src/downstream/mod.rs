@@ -5,13 +5,15 @@
 //!        │                 ├─► process      started through a sandbox host, confined or not; ended with everything it started
 //!        │                 ├─► ahma_http_mcp_client   the conversation
 //!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
-//!        └─► offered       definitions under their names here, for the registry
+//!        ├─► offered       definitions under their names here, for the registry
+//!        └─► content       prompts and resources, and whose each is
 //! ```
 //!
 //! A server is started by the first call, or at once where nothing is known of it yet. Its tools stay listed while it is
 //! stopped, dies and comes back. Must not answer clients: the service does, through [`ForeignTool`](crate::registry::ForeignTool).
 
 mod backoff;
+mod content;
 mod events;
 mod managed;
 mod offered;

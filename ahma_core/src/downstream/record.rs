@@ -15,6 +15,16 @@ const MAX_LEN: u64 = 64 << 20;
 pub(super) struct Record {
     /// The definitions that are offered: the approved ones, where they have to be approved. In the order of the server.
     pub(super) tools: Vec<Value>,
+    /// Its prompts, as it offered them last. They are read by people and models before anything is done with them, and
+    /// need no approval.
+    #[serde(default)]
+    pub(super) prompts: Vec<Value>,
+    /// Its resources, likewise.
+    #[serde(default)]
+    pub(super) resources: Vec<Value>,
+    /// The kinds of its resources, likewise.
+    #[serde(default)]
+    pub(super) resource_templates: Vec<Value>,
 }
 
 /// What the definitions of a server amount to.
@@ -115,6 +125,7 @@ mod tests {
                 json!({ "name": "b" }),
                 json!({ "name": "c" }),
             ],
+            ..Record::default()
         };
         let now = [
             json!({ "inputSchema": {}, "description": "y", "name": "a", "vendor": 1 }),

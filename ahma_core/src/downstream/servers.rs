@@ -3,22 +3,26 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ahma_http_mcp_client::Params;
 use futures_util::future::{BoxFuture, join_all};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
 
+use super::content::Content;
 use super::offered;
 use super::ports::PortRegistry;
 use super::record;
 use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
 use crate::executor::HostPool;
-use crate::registry::{ForeignDefinition, ForeignServers};
+use crate::registry::{
+    ContentError, ContentRequest, ForeignContent, ForeignDefinition, ForeignResult, ForeignServers,
+};
 
 /// How long servers of which nothing is known have to say what they offer, before the others are offered without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -82,6 +86,10 @@ pub(crate) struct DownstreamServers {
     means: Arc<Means>,
     upstreams: Vec<Arc<Upstream>>,
     offered: watch::Sender<Arc<[ForeignDefinition]>>,
+    content: Mutex<Arc<Content>>,
+    content_offered: watch::Sender<Arc<ForeignContent>>,
+    /// Whether something was known of each from the beginning.
+    were_known: bool,
     /// Whether every server has said what it offers, or has not been able to.
     settled: watch::Sender<bool>,
     tasks: Vec<AbortHandle>,
@@ -102,8 +110,8 @@ impl DownstreamServers {
             let offered = offer(&upstreams);
             (upstreams, offered)
         });
-        let (upstreams, offered) = reading.await.unwrap_or_default();
-        let offered = watch::Sender::new(offered);
+        let (upstreams, (tools, content)) = reading.await.unwrap_or_default();
+        let content_offered = watch::Sender::new(Arc::new(content.offered.clone()));
         Arc::new_cyclic(|servers: &std::sync::Weak<DownstreamServers>| {
             let servers = servers.clone();
             let offering = tokio::spawn(async move {
@@ -120,8 +128,11 @@ impl DownstreamServers {
             });
             DownstreamServers {
                 means,
+                were_known: upstreams.iter().all(|it| it.is_known()),
                 upstreams,
-                offered,
+                offered: watch::Sender::new(tools),
+                content: Mutex::new(Arc::new(content)),
+                content_offered,
                 settled: watch::Sender::new(false),
                 tasks: vec![offering.abort_handle()],
             }
@@ -133,9 +144,8 @@ impl DownstreamServers {
         let _ = self.means.confined.set(confined);
         let servers = Arc::clone(self);
         tokio::spawn(async move {
-            let is_due = |it: &&Arc<Upstream>| {
-                it.definitions().is_none() || it.spec().start == StartMode::Eager
-            };
+            let is_due =
+                |it: &&Arc<Upstream>| !it.is_known() || it.spec().start == StartMode::Eager;
             let due = servers.upstreams.iter().filter(is_due);
             let all = join_all(due.map(Upstream::begin));
             tokio::pin!(all);
@@ -153,8 +163,18 @@ impl DownstreamServers {
     /// Offers what is known now. Looked at beside the runtime: how much it is, the servers decide.
     async fn publish(&self) {
         let upstreams = self.upstreams.clone();
-        if let Ok(offered) = spawn_blocking(move || offer(&upstreams)).await {
-            self.offered.send_replace(offered);
+        let before = Arc::clone(&self.content_offered.borrow());
+        let looking = spawn_blocking(move || {
+            let (tools, content) = offer(&upstreams);
+            let other = (content.offered != *before).then(|| Arc::new(content.offered.clone()));
+            (tools, content, other)
+        });
+        if let Ok((tools, content, other)) = looking.await {
+            *self.content.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(content);
+            self.offered.send_replace(tools);
+            if let Some(other) = other {
+                self.content_offered.send_replace(other);
+            }
         }
     }
 
@@ -177,11 +197,42 @@ impl ForeignServers for DownstreamServers {
         self.offered.subscribe()
     }
 
+    fn content(&self) -> watch::Receiver<Arc<ForeignContent>> {
+        self.content_offered.subscribe()
+    }
+
+    fn fetch(
+        &self,
+        request: ContentRequest,
+        meta: Map<String, Value>,
+    ) -> Option<BoxFuture<'static, Result<ForeignResult, ContentError>>> {
+        // A pointer is whole after any panic.
+        let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        let (upstream, method, params) = match request {
+            ContentRequest::Prompt { name, arguments } => {
+                let (upstream, theirs) = content.prompt(&name)?;
+                let params = Params::new().with("name", theirs);
+                let params = match arguments {
+                    Some(arguments) => params.with("arguments", &arguments),
+                    None => params,
+                };
+                (Arc::clone(upstream), "prompts/get", params)
+            }
+            ContentRequest::Resource { uri } => {
+                let upstream = content.resource(&uri)?;
+                let params = Params::new().with("uri", &uri);
+                (Arc::clone(upstream), "resources/read", params)
+            }
+        };
+        Some(Box::pin(async move {
+            upstream.fetch(method, params, meta).await
+        }))
+    }
+
     fn settled(&self) -> BoxFuture<'_, ()> {
         // What is known of each of them is enough.
-        let all_known = self.upstreams.iter().all(|it| it.definitions().is_some());
-        Box::pin(async move {
-            if !all_known {
+        Box::pin(async {
+            if !self.were_known {
                 let _ = self.settled.subscribe().wait_for(|settled| *settled).await;
             }
         })
@@ -199,12 +250,14 @@ impl ForeignServers for DownstreamServers {
 
 /// What they offer together. Prefixes differ, so that names of different servers seldom are the same; where they are, the
 /// registry offers the first and reports the other.
-fn offer(upstreams: &[Arc<Upstream>]) -> Arc<[ForeignDefinition]> {
-    let offered = upstreams.iter().flat_map(|upstream| {
-        let definitions = upstream.definitions().unwrap_or_default();
-        let offered = offered::of(upstream, &definitions);
+fn offer(upstreams: &[Arc<Upstream>]) -> (Arc<[ForeignDefinition]>, Content) {
+    let (mut tools, mut content) = (Vec::new(), Content::default());
+    for upstream in upstreams {
+        let record = upstream.record().unwrap_or_default();
+        let mut offered = offered::of(upstream, &record.tools);
+        offered.faults.extend(content.add(upstream, &record));
         upstream.note_faults(offered.faults);
-        offered.tools
-    });
-    offered.collect()
+        tools.extend(offered.tools);
+    }
+    (tools.into(), content)
 }

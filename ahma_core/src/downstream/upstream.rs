@@ -1,6 +1,8 @@
 //! One server: its connection while there is one, and what is known of it all the time.
 
 mod care;
+mod fetching;
+mod listing;
 mod opening;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +52,7 @@ struct State {
     since: SystemTime,
     error: Option<String>,
     backoff: Backoff,
-    record: Option<Record>,
+    record: Option<Arc<Record>>,
     /// What differs from what is approved.
     compared: Compared,
     faults: Vec<String>,
@@ -83,8 +85,10 @@ pub(super) struct Upstream {
     state: Mutex<State>,
     /// Held while it is being connected to: nobody does it twice.
     connecting: tokio::sync::Mutex<()>,
+    /// Held while what it offers is being noted.
+    keeping: tokio::sync::Mutex<()>,
     stderr: StderrTail,
-    tools_changed: Arc<Notify>,
+    lists_changed: Arc<Notify>,
     /// What is offered of it may have changed.
     changed: Arc<Notify>,
 }
@@ -112,14 +116,15 @@ impl Upstream {
                 since: SystemTime::now(),
                 error: None,
                 backoff: Backoff::default(),
-                record,
+                record: record.map(Arc::new),
                 compared: Compared::default(),
                 faults: Vec::new(),
                 connection: None,
             }),
             connecting: tokio::sync::Mutex::default(),
+            keeping: tokio::sync::Mutex::default(),
             stderr: StderrTail::default(),
-            tools_changed: Arc::default(),
+            lists_changed: Arc::default(),
             changed: Arc::clone(changed),
         })
     }
@@ -137,10 +142,14 @@ impl Upstream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The definitions that are offered; none when nothing is known of it.
-    pub(super) fn definitions(&self) -> Option<Vec<Value>> {
-        let state = self.state();
-        state.record.as_ref().map(|it| it.tools.clone())
+    /// What is offered of it; nothing when nothing is known of it.
+    pub(super) fn record(&self) -> Option<Arc<Record>> {
+        self.state().record.clone()
+    }
+
+    /// Whether something is known of it.
+    pub(super) fn is_known(&self) -> bool {
+        self.state().record.is_some()
     }
 
     pub(super) fn note_faults(&self, faults: Vec<String>) {
@@ -369,13 +378,14 @@ impl Upstream {
         self.state().connection = Some(Arc::clone(&connection));
         tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
         // Over HTTP the answer decides about headers of later requests.
-        let is_known = self.state().record.is_some();
         let must_list = !matches!(self.spec.transport, TransportSpec::Stdio(_));
-        // What has to be approved is compared before anything is called.
-        if !is_known || must_list || self.spec.pin {
+        if !self.is_known() {
             self.list(&connection).await;
+        } else if must_list || self.spec.pin {
+            // What has to be approved is compared before anything is called.
+            self.list_tools_first(&connection).await;
         } else {
-            self.tools_changed.notify_one();
+            self.lists_changed.notify_one();
         }
         Ok(())
     }

@@ -9,6 +9,8 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
+use super::foreign_content::{ContentError, ContentRequest, ForeignContent};
+
 /// A tool that another server runs.
 pub trait ForeignTool: fmt::Debug + Send + Sync {
     /// The server, by its name here.
@@ -90,6 +92,17 @@ pub struct ForeignDefinition {
 pub trait ForeignServers: Send + Sync {
     /// What they offer, now and later.
     fn tools(&self) -> watch::Receiver<Arc<[ForeignDefinition]>>;
+
+    /// What they offer beside tools, now and later.
+    fn content(&self) -> watch::Receiver<Arc<ForeignContent>>;
+
+    /// Has the server that offers it answer, which is told this `_meta`; none where no server does. Dropping the future
+    /// gives the request up.
+    fn fetch(
+        &self,
+        request: ContentRequest,
+        meta: Map<String, Value>,
+    ) -> Option<BoxFuture<'static, Result<ForeignResult, ContentError>>>;
 
     /// Waits until it is known of each what it offers, or that it does not say so.
     fn settled(&self) -> BoxFuture<'_, ()>;

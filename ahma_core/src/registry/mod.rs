@@ -11,6 +11,7 @@ mod declared;
 mod definition;
 mod entry;
 mod foreign;
+mod foreign_content;
 mod reload;
 mod snapshot;
 mod surface;
@@ -28,6 +29,7 @@ pub use foreign::{
     ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
     ForeignTool,
 };
+pub use foreign_content::{ContentError, ContentRequest, ForeignContent};
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;
 pub use surface::Surface;

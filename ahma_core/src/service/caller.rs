@@ -98,7 +98,7 @@ impl Caller {
                 wants_messages: Arc::clone(wants_messages),
             }),
             passed_on: for_others(&context.meta),
-            whole: context.extensions.get::<RawSlot>().cloned(),
+            whole: RawSlot::of(&context.extensions),
         }
     }
 
@@ -107,11 +107,10 @@ impl Caller {
         self.passed_on.clone()
     }
 
-    /// Has a result sent as it is, where the transport can do that.
-    pub(super) fn leave_whole(&self, result: Value) {
-        if let Some(slot) = &self.whole {
-            slot.put(result);
-        }
+    /// Has a result sent as it is, where the transport can do that; says whether it can.
+    pub(super) fn leave_whole(&self, result: Value) -> bool {
+        let slot = self.whole.as_ref();
+        slot.map(|slot| slot.put(result)).is_some()
     }
 
     /// Passes on what another server says of the progress of a call, in its order.

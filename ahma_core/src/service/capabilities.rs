@@ -29,9 +29,9 @@ const METHODS: [&str; 15] = [
 /// Those among them that 2026-07-28 has removed.
 const REMOVED_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
 
-/// Name, version and capabilities.
-pub(super) fn server_config(instructions: String) -> ServerConfig {
-    let capabilities = ServerCapabilities::builder()
+/// Name, version and capabilities. Prompts and resources are those of other servers, and change where there are such.
+pub(super) fn server_config(instructions: String, has_others: bool) -> ServerConfig {
+    let mut capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
         .enable_resources()
@@ -39,6 +39,12 @@ pub(super) fn server_config(instructions: String) -> ServerConfig {
         .enable_completions()
         .enable_tasks()
         .build();
+    if let (Some(prompts), true) = (&mut capabilities.prompts, has_others) {
+        prompts.list_changed = Some(true);
+    }
+    if let (Some(resources), true) = (&mut capabilities.resources, has_others) {
+        resources.list_changed = Some(true);
+    }
     let mut config = ServerConfig::new(capabilities);
     config.server_info = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
     config.with_instructions(instructions)
@@ -60,10 +66,10 @@ pub(super) fn no_method(name: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
-/// A list of tools with fields that the SDK does not know.
-pub(super) fn whole_list(tools: &[Value], is_stateless: bool) -> Value {
+/// A list, under its key, of what has fields that the SDK does not know.
+pub(super) fn whole_list(key: &str, items: &[Value], is_stateless: bool) -> Value {
     match is_stateless {
-        true => json!({ "tools": tools, "ttlMs": 0, "cacheScope": "private" }),
-        false => json!({ "tools": tools }),
+        true => json!({ key: items, "ttlMs": 0, "cacheScope": "private" }),
+        false => json!({ key: items }),
     }
 }

@@ -13,24 +13,26 @@ use ahma_transport::{RawSlot, SessionHandle};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
-    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-    InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult, LoggingLevel,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
 use super::context::ServiceContext;
 use super::instructions::instructions;
-use super::list_changes::ListChanges;
+use super::list_changes::{ContentChanges, ListChanges};
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
-use super::{caller, capabilities, dispatch, respond, tasks};
-use crate::registry::ToolSnapshot;
+use super::{caller, capabilities, content, dispatch, respond, tasks};
+use crate::registry::{ContentRequest, ToolSnapshot};
 
 /// How long a list waits for checks that have never been made.
 const CHECKS_WAIT: Duration = Duration::from_millis(200);
@@ -97,6 +99,22 @@ impl AhmaService {
         ListChanges::since(&self.listed(), &self.context.registry)
     }
 
+    /// What another server has, when one has it.
+    async fn fetched<T: DeserializeOwned>(
+        &self,
+        wanted: ContentRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<T>, ErrorData> {
+        let caller = Caller::of(context, &self.wants_messages);
+        // Who may call no tool may start no server either.
+        let may_run = async {
+            let scope = self.binding.context(&self.context, context).await;
+            scope.map(drop)
+        };
+        let form = is_stateless(context);
+        content::fetched(&self.context, wanted, (&caller, form), may_run).await
+    }
+
     fn instructions(&self) -> String {
         instructions(
             self.context.hosts.policy(),
@@ -126,7 +144,7 @@ fn only_stateless(
 
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
-        server_config(self.instructions())
+        server_config(self.instructions(), self.context.foreign.is_some())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -136,6 +154,7 @@ impl ServerHandler for AhmaService {
         }
         self.binding.ask_for_roots(&context.peer);
         let mut list = self.list_changes();
+        let mut content = ContentChanges::of(self.context.foreign.as_ref());
         let binding = self.binding.clone();
         let listed = Arc::clone(&self.listed);
         let session = context.extensions.get::<SessionHandle>().cloned();
@@ -153,6 +172,16 @@ impl ServerHandler for AhmaService {
                         has_own_tools = true;
                         let known = Arc::clone(&listed.lock().unwrap_or_else(PoisonError::into_inner));
                         list = ListChanges::since(&known, &scope.registry);
+                        continue;
+                    }
+                    changed = content.next() => {
+                        // Who is gone is noticed by the session.
+                        if changed.prompts {
+                            let _ = context.peer.notify_prompt_list_changed().await;
+                        }
+                        if changed.resources {
+                            let _ = context.peer.notify_resource_list_changed().await;
+                        }
                         continue;
                     }
                     () = &mut closed => false,
@@ -207,7 +236,11 @@ impl ServerHandler for AhmaService {
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let mut list = self.list_changes();
-        let wants_tools = subscription.accepted().tools_list_changed == Some(true);
+        let mut content = ContentChanges::of(self.context.foreign.as_ref());
+        let accepted = subscription.accepted();
+        let wants_tools = accepted.tools_list_changed == Some(true);
+        let wants_prompts = accepted.prompts_list_changed == Some(true);
+        let wants_resources = accepted.resources_list_changed == Some(true);
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
@@ -217,17 +250,63 @@ impl ServerHandler for AhmaService {
                         return Ok(());
                     }
                 }
+                changed = content.next(), if wants_prompts || wants_resources => {
+                    let sink = subscription.sink();
+                    if changed.prompts && wants_prompts && sink.notify_prompt_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                    if changed.resources && wants_resources && sink.notify_resource_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
             }
         }
     }
 
-    // There are no prompts and no resources; asking for one is a mistake with a name.
+    // Prompts and resources are those of other servers; asking for one that nobody has is a mistake with a name.
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let all = content::offered(&self.context).await;
+        let prompts = content::listed("prompts", &all.prompts, &context);
+        Ok(ListPromptsResult::with_all_items(prompts))
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let all = content::offered(&self.context).await;
+        let resources = content::listed("resources", &all.resources, &context);
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let all = content::offered(&self.context).await;
+        let templates = content::listed("resourceTemplates", &all.resource_templates, &context);
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let wanted = ContentRequest::Prompt {
+            name: request.name.clone(),
+            arguments: request.arguments,
+        };
+        if let Some(prompt) = self.fetched::<GetPromptResult>(wanted, &context).await? {
+            return Ok(prompt.into());
+        }
         let why = format!("there is no prompt `{}`", respond::cut(&request.name));
         Err(ErrorData::invalid_params(why, None))
     }
@@ -235,8 +314,13 @@ impl ServerHandler for AhmaService {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri.clone();
+        let wanted = ContentRequest::Resource { uri };
+        if let Some(resource) = self.fetched::<ReadResourceResult>(wanted, &context).await? {
+            return Ok(resource.into());
+        }
         let why = format!("there is no resource `{}`", respond::cut(&request.uri));
         let uri = serde_json::json!({ "uri": request.uri });
         Err(ErrorData::resource_not_found(why, Some(uri)))
@@ -266,8 +350,12 @@ impl ServerHandler for AhmaService {
         let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
         scope.foreign_settled().await;
         let tools = scope.registry.current();
-        if let (Some(whole), Some(slot)) = (tools.whole(), context.extensions.get::<RawSlot>()) {
-            slot.put(capabilities::whole_list(whole, is_stateless(&context)));
+        if let (Some(whole), Some(slot)) = (tools.whole(), RawSlot::of(&context.extensions)) {
+            slot.put(capabilities::whole_list(
+                "tools",
+                whole,
+                is_stateless(&context),
+            ));
         }
         let listed = tools.listed().to_vec();
         *self.listed() = tools;

@@ -24,6 +24,8 @@ mod caller_pattern;
 #[cfg(feature = "server")]
 mod capabilities;
 #[cfg(feature = "server")]
+mod content;
+#[cfg(feature = "server")]
 mod context;
 #[cfg(feature = "server")]
 mod directory;

@@ -4,18 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::super::record::{self, Record};
 use super::{Connection, QUIET, RESTART_WAIT, Status, Upstream, lock};
 
-/// A server is not asked more often than this, however often it says that its tools have changed.
+/// A server is not asked more often than this, however often it says that something has changed.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 
 impl Upstream {
-    /// Sees to a connection: asks for the tools when they have changed, ends it when nobody uses it, and notes its end.
+    /// Sees to a connection: asks what it offers when that has changed, ends it when nobody uses it, and notes its end.
     pub(super) async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
         let mut listed = Instant::now();
         loop {
@@ -25,7 +22,7 @@ impl Upstream {
             });
             tokio::select! {
                 why = connection.client.closed() => return self.ended(&connection, &why).await,
-                () = self.tools_changed.notified() => {
+                () = self.lists_changed.notified() => {
                     // However often it is said.
                     let pause = QUIET.max(BETWEEN_LISTS.saturating_sub(listed.elapsed()));
                     sleep(pause).await;
@@ -96,64 +93,6 @@ impl Upstream {
             }
         }
         self.set(Status::Error, Some(why));
-    }
-
-    /// Asks what it offers now.
-    pub(super) async fn list(&self, connection: &Connection) {
-        let listed = match connection.client.tools().await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::warn!(server = self.name(), "its tools cannot be listed: {error}");
-                return;
-            }
-        };
-        if let Some(cut) = &listed.cut {
-            tracing::warn!(server = self.name(), "{cut}");
-        }
-        // How much it is, the server decides.
-        let reading = spawn_blocking(move || {
-            let tools = listed.items.iter();
-            tools
-                .filter_map(|it| serde_json::from_str(it.get()).ok())
-                .collect::<Vec<Value>>()
-        });
-        let Ok(tools) = reading.await else {
-            return;
-        };
-        let to_write = {
-            let mut state = self.state();
-            match &state.record {
-                Some(record) if self.spec.pin => {
-                    let compared = record.compare(&tools);
-                    for (tool, what) in &compared.changed {
-                        tracing::warn!(
-                            server = self.name(),
-                            tool,
-                            "it is another one than was approved: {what} changed"
-                        );
-                    }
-                    state.compared = compared;
-                    None
-                }
-                Some(record) if record.tools == tools => None,
-                _ => {
-                    let record = Record { tools };
-                    state.record = Some(record.clone());
-                    Some(record)
-                }
-            }
-        };
-        if let Some(record) = to_write {
-            let path = record::file(&self.means.records, self.name());
-            let writing = spawn_blocking(move || record::write(&path, &record));
-            if let Ok(Err(error)) = writing.await {
-                tracing::warn!(
-                    server = self.name(),
-                    "what it offers cannot be kept: {error}"
-                );
-            }
-            self.changed.notify_one();
-        }
     }
 }
 

@@ -25,7 +25,7 @@ impl Upstream {
     /// Begins a conversation.
     pub(super) async fn open(&self) -> Result<Opened, String> {
         let events: Arc<dyn ServerEvents> =
-            Arc::new(UpstreamEvents::new(self.name(), &self.tools_changed));
+            Arc::new(UpstreamEvents::new(self.name(), &self.lists_changed));
         let options = ClientOptions {
             facts: ClientFacts {
                 name: "ahma_mcp".to_owned(),

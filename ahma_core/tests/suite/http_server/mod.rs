@@ -2,6 +2,7 @@
 
 mod crashes;
 mod discovery;
+mod downstream;
 mod dual;
 mod load;
 mod logs;

@@ -18,13 +18,13 @@ const ODD: &str = concat!(
 );
 
 /// A project, a file that names servers, and what is kept of them from one server of ours to the next.
-struct Behind {
+pub(super) struct Behind {
     project: Workspace,
     place: Workspace,
 }
 
 impl Behind {
-    fn new(servers: &Value) -> Self {
+    pub(super) fn new(servers: &Value) -> Self {
         let behind = Behind {
             project: Workspace::new(),
             place: Workspace::new(),
@@ -34,17 +34,17 @@ impl Behind {
     }
 
     /// Names other servers.
-    fn name(&self, servers: &Value) {
+    pub(super) fn name(&self, servers: &Value) {
         let text = json!({ "servers": servers }).to_string();
         self.place.write("mcp.json", &text);
     }
 
-    fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.place.path().join("log")
     }
 
     /// How often a line of the log begins so.
-    fn count(&self, beginning: &str) -> usize {
+    pub(super) fn count(&self, beginning: &str) -> usize {
         let log = fs::read_to_string(self.log()).unwrap_or_default();
         log.lines().filter(|it| it.starts_with(beginning)).count()
     }
@@ -61,8 +61,19 @@ impl Behind {
         McpProcess::connect(AHMA_MCP, &arguments, self.project.path(), &variables)
     }
 
-    fn start(&self) -> McpProcess {
+    pub(super) fn start(&self) -> McpProcess {
         self.start_with(&[], &[])
+    }
+
+    /// Starts it without a handshake, with the other servers or without.
+    pub(super) fn start_stateless(&self, with_others: bool) -> McpProcess {
+        let config = self.place.path().join("mcp.json");
+        let scope = self.project.path().to_str().unwrap();
+        let mut arguments = vec!["--sandbox-scope", scope];
+        if with_others {
+            arguments.extend(["--mcp-config", config.to_str().unwrap()]);
+        }
+        McpProcess::start(AHMA_MCP, &arguments, self.project.path(), &[])
     }
 }
 
@@ -73,13 +84,13 @@ fn script() -> String {
 }
 
 /// An entry of a server that is told to behave so.
-fn entry(options: &[&str]) -> Value {
+pub(super) fn entry(options: &[&str]) -> Value {
     let options = options.iter().map(|it| (*it).to_owned());
     let args: Vec<String> = [script()].into_iter().chain(options).collect();
     json!({ "command": "python3", "args": args })
 }
 
-fn names(client: &mut McpProcess) -> Vec<String> {
+pub(super) fn names(client: &mut McpProcess) -> Vec<String> {
     let listed = client.request("tools/list", &json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap().iter();
     tools
@@ -132,17 +143,7 @@ fn tools_of_other_servers_are_offered_whole_and_called_as_operations() {
     let modern_call = modern(json!({ "name": "up_echo", "arguments": { "text": "hello" } }));
     drop(client);
     // In the other lifecycle too.
-    let mut client = McpProcess::start(
-        AHMA_MCP,
-        &[
-            "--sandbox-scope",
-            behind.project.path().to_str().unwrap(),
-            "--mcp-config",
-            behind.place.path().join("mcp.json").to_str().unwrap(),
-        ],
-        behind.project.path(),
-        &[],
-    );
+    let mut client = behind.start_stateless(true);
     let answer = client.request("tools/call", &modern_call);
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
     assert_eq!(answer["result"]["content"][0]["text"], "hello");

@@ -7,6 +7,7 @@ mod confinement;
 mod declared;
 mod developer;
 mod downstream;
+mod downstream_more;
 mod errors;
 mod explained;
 mod further_programs;

@@ -1,0 +1,45 @@
+//! The fetching of prompts and resources of a server. Must not change anything there.
+
+use std::sync::Arc;
+
+use ahma_http_mcp_client::{Params, Request, RequestError};
+use serde_json::{Map, Value};
+
+use super::{Upstream, result_of};
+use crate::registry::{ContentError, ForeignError, ForeignResult};
+
+impl Upstream {
+    /// Fetches something by a request that changes nothing.
+    pub(in super::super) async fn fetch(
+        self: &Arc<Self>,
+        method: &str,
+        params: Params,
+        meta: Map<String, Value>,
+    ) -> Result<ForeignResult, ContentError> {
+        let mut is_first = true;
+        loop {
+            let in_use = self.connected().await.map_err(ContentError::Unavailable)?;
+            let connection = &in_use.0;
+            let mut request = Request::new(method, params.clone());
+            request.meta.clone_from(&meta);
+            request.timeout = Some(self.spec.timeout);
+            match connection.client.request(request).await {
+                Ok(result) => return result_of(result).await.map_err(|it| self.unusable(&it)),
+                // The connection was lost, maybe long ago; the next one takes it, once.
+                Err(_) if is_first && connection.client.ended().is_some() => is_first = false,
+                Err(RequestError::Refused(error)) => {
+                    return Err(ContentError::Refused {
+                        code: error.code,
+                        message: error.message,
+                        data: error.data,
+                    });
+                }
+                Err(error) => return Err(self.unusable(&self.explained(&error))),
+            }
+        }
+    }
+
+    fn unusable(&self, error: &ForeignError) -> ContentError {
+        ContentError::Unavailable(format!("{}: {error}", self.name()))
+    }
+}

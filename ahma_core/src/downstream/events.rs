@@ -5,28 +5,56 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ahma_http_mcp_client::ServerEvents;
 use serde_json::value::RawValue;
-use tokio::sync::Notify;
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, broadcast};
 
 /// Lines that are no messages and are logged; more are counted only.
 const MAX_RUBBISH: usize = 5;
 /// Letters of such a line.
 const SHOWN: usize = 200;
 
+/// A longer message is for the log only.
+const MAX_MESSAGE: usize = 64 * 1024;
+
+/// Where messages of servers go.
+pub(super) type Messages = broadcast::Sender<Arc<Map<String, Value>>>;
+
 /// Hears one server.
 pub(super) struct UpstreamEvents {
     pub(super) server: String,
     /// What it offers has changed. One is enough, however often it is said.
     pub(super) lists_changed: Arc<Notify>,
+    messages: Messages,
     rubbish: AtomicUsize,
 }
 
 impl UpstreamEvents {
-    pub(super) fn new(server: &str, lists_changed: &Arc<Notify>) -> Self {
+    pub(super) fn new(server: &str, lists_changed: &Arc<Notify>, messages: &Messages) -> Self {
         UpstreamEvents {
             server: server.to_owned(),
             lists_changed: Arc::clone(lists_changed),
+            messages: messages.clone(),
             rubbish: AtomicUsize::new(0),
         }
+    }
+}
+
+impl UpstreamEvents {
+    /// Passes a message on to whoever listens, under the server's name.
+    fn pass_on(&self, said: &str) {
+        if self.messages.receiver_count() == 0 || said.len() > MAX_MESSAGE {
+            return;
+        }
+        let Ok(mut message) = serde_json::from_str::<Map<String, Value>>(said) else {
+            return;
+        };
+        let logger = match message.get("logger").and_then(Value::as_str) {
+            Some(logger) => format!("{}/{logger}", self.server),
+            None => self.server.clone(),
+        };
+        message.insert("logger".to_owned(), json!(logger));
+        // Nobody may have been left meanwhile.
+        let _ = self.messages.send(Arc::new(message));
     }
 }
 
@@ -40,6 +68,7 @@ impl ServerEvents for UpstreamEvents {
                 let said = params.map(RawValue::get).unwrap_or_default();
                 let end = said.floor_char_boundary(SHOWN);
                 tracing::info!(server = self.server, "{}", &said[..end]);
+                self.pass_on(said);
             }
             _ => {}
         }

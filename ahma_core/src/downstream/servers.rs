@@ -9,11 +9,12 @@ use std::time::Duration;
 use ahma_http_mcp_client::Params;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::{AbortHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use super::content::Content;
+use super::events::Messages;
 use super::offered;
 use super::ports::PortRegistry;
 use super::record;
@@ -26,6 +27,9 @@ use crate::registry::{
 
 /// How long servers of which nothing is known have to say what they offer, before the others are offered without them.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Messages that wait for a client to read.
+const MAX_MESSAGES: usize = 64;
 
 /// Confined: hosts, and the variables of what runs in them.
 type Confined = (Arc<HostPool>, Vec<(OsString, OsString)>);
@@ -42,6 +46,8 @@ pub(crate) struct Means {
     pub(super) unconfined: Arc<HostPool>,
     /// Where servers listen that are started to.
     pub(super) ports: PortRegistry,
+    /// What servers say for the log.
+    pub(super) messages: Messages,
     /// Hosts that confine as commands are confined, once there are such.
     confined: OnceLock<Confined>,
 }
@@ -60,6 +66,7 @@ impl Means {
             scope,
             unconfined,
             ports: PortRegistry::default(),
+            messages: broadcast::Sender::new(MAX_MESSAGES),
             confined: OnceLock::new(),
         }
     }
@@ -227,6 +234,10 @@ impl ForeignServers for DownstreamServers {
         Some(Box::pin(async move {
             upstream.fetch(method, params, meta).await
         }))
+    }
+
+    fn messages(&self) -> broadcast::Receiver<Arc<Map<String, Value>>> {
+        self.means.messages.subscribe()
     }
 
     fn settled(&self) -> BoxFuture<'_, ()> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use super::foreign_content::{ContentError, ContentRequest, ForeignContent};
 
@@ -103,6 +103,10 @@ pub trait ForeignServers: Send + Sync {
         request: ContentRequest,
         meta: Map<String, Value>,
     ) -> Option<BoxFuture<'static, Result<ForeignResult, ContentError>>>;
+
+    /// What they say for the log from now on: the parameters of messages, whose loggers begin with the server's name. Who does
+    /// not listen fast enough misses some.
+    fn messages(&self) -> broadcast::Receiver<Arc<Map<String, Value>>>;
 
     /// Waits until it is known of each what it offers, or that it does not say so.
     fn settled(&self) -> BoxFuture<'_, ()>;

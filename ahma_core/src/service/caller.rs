@@ -15,15 +15,17 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::context::ServiceContext;
+use super::foreign::without_reserved;
 use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
 use crate::operation::{OperationHandle, Origin};
-use crate::registry::ForeignProgress;
+use crate::registry::{ForeignProgress, ForeignServers};
 
 /// A longer name of a client is cut.
 const MAX_CLIENT_LEN: usize = 200;
@@ -208,6 +210,35 @@ pub(super) async fn closed(session: Option<&SessionHandle>) {
         Some(session) => session.closed().cancelled().await,
         None => std::future::pending().await,
     }
+}
+
+/// Passes on what other servers say for the log, to a client that has this server to itself: a message does not say whose
+/// call it is about, and clients that share a server may not read what is meant for others.
+pub(super) fn pass_messages_on(
+    foreign: &dyn ForeignServers,
+    peer: Peer<RoleServer>,
+    wants_messages: Arc<AtomicBool>,
+) {
+    let mut messages = foreign.messages();
+    tokio::spawn(async move {
+        loop {
+            match messages.recv().await {
+                Ok(message) if wants_messages.load(Ordering::Relaxed) => {
+                    let mut message = Map::clone(&message);
+                    without_reserved(&mut message);
+                    let params = Some(Value::Object(message));
+                    let message = CustomNotification::new("notifications/message", params);
+                    let message = ServerNotification::CustomNotification(message);
+                    if peer.send_notification(message).await.is_err() {
+                        return;
+                    }
+                }
+                // Who does not read fast enough is told of less.
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
 }
 
 impl Listener {

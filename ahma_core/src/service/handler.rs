@@ -158,6 +158,10 @@ impl ServerHandler for AhmaService {
         let binding = self.binding.clone();
         let listed = Arc::clone(&self.listed);
         let session = context.extensions.get::<SessionHandle>().cloned();
+        if let (Some(foreign), None) = (&self.context.foreign, &session) {
+            let wants_messages = Arc::clone(&self.wants_messages);
+            caller::pass_messages_on(foreign.as_ref(), context.peer.clone(), wants_messages);
+        }
         tokio::spawn(async move {
             // Until its session ends: a change that would show that nobody listens may never come.
             let closed = caller::closed(session.as_ref());

@@ -24,8 +24,11 @@ use crate::config::downstream::{
 impl Upstream {
     /// Begins a conversation.
     pub(super) async fn open(&self) -> Result<Opened, String> {
-        let events: Arc<dyn ServerEvents> =
-            Arc::new(UpstreamEvents::new(self.name(), &self.lists_changed));
+        let events: Arc<dyn ServerEvents> = Arc::new(UpstreamEvents::new(
+            self.name(),
+            &self.lists_changed,
+            &self.means.messages,
+        ));
         let options = ClientOptions {
             facts: ClientFacts {
                 name: "ahma_mcp".to_owned(),

@@ -136,3 +136,21 @@ fn a_call_of_another_servers_tool_says_how_it_is_answered() {
     client.call("up_shape", &json!({ "execution_mode": "async" }));
     assert_eq!(behind.count(r#"call shape {"execution_mode": "async"}"#), 1);
 }
+
+/// Proves: C29.
+#[test]
+fn messages_of_other_servers_reach_a_client_that_wants_messages() {
+    let talking = entry(&["--revision=legacy", "--talk"]);
+    let behind = Behind::new(&json!({ "up": talking }));
+    let mut client = behind.start();
+    let said = |heard: &str| json!({ "level": "warning", "logger": "up/mind", "data": { "heard": heard } });
+    client.call("up_echo", &json!({ "text": "one" }));
+    let message = client.notification("notifications/message");
+    assert_eq!(message["params"], said("one"));
+    for (level, text) in [("error", "two"), ("info", "three")] {
+        client.request("logging/setLevel", &json!({ "level": level }));
+        client.call("up_echo", &json!({ "text": text }));
+    }
+    let message = client.notification("notifications/message");
+    assert_eq!(message["params"], said("three"), "two was not wanted");
+}

@@ -143,7 +143,11 @@ fn messages_of_other_servers_reach_a_client_that_wants_messages() {
     let talking = entry(&["--revision=legacy", "--talk"]);
     let behind = Behind::new(&json!({ "up": talking }));
     let mut client = behind.start();
-    let said = |heard: &str| json!({ "level": "warning", "logger": "up/mind", "data": { "heard": heard } });
+    // The SDK adds `_meta`.
+    let said = |heard: &str| {
+        let data = json!({ "heard": heard });
+        json!({ "level": "warning", "logger": "up/mind", "data": data, "_meta": {} })
+    };
     client.call("up_echo", &json!({ "text": "one" }));
     let message = client.notification("notifications/message");
     assert_eq!(message["params"], said("one"));

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::context::ServiceContext;
-use super::foreign::without_reserved;
+use super::one_hop::{RESERVED, without_reserved};
 use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
@@ -272,11 +272,8 @@ impl Listener {
 
 /// What of a request's `_meta` is for a server behind this one: everything but what belongs to this hop.
 fn for_others(meta: &RequestMetaObject) -> Map<String, Value> {
-    let is_ours = |key: &str| {
-        key.starts_with("io.modelcontextprotocol/")
-            || key.starts_with("ahma/")
-            || key == "progressToken"
-    };
+    let is_ours =
+        |key: &str| key.starts_with(RESERVED) || key.starts_with("ahma/") || key == "progressToken";
     let all = meta.iter().filter(|(key, _)| !is_ours(key));
     all.map(|(key, value)| (key.clone(), value.clone()))
         .collect()

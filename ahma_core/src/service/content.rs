@@ -14,7 +14,7 @@ use super::call_error::CallError;
 use super::caller::Caller;
 use super::capabilities::whole_list;
 use super::context::ServiceContext;
-use super::foreign::without_reserved;
+use super::one_hop::without_reserved;
 use super::revision::is_stateless;
 use crate::registry::{ContentError, ContentRequest, ForeignContent, ForeignResult};
 

@@ -11,6 +11,7 @@ use super::call_error::CallError;
 use super::caller::Caller;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
+use super::one_hop::without_reserved;
 use super::respond;
 use crate::audit::CommandLine;
 use crate::executor::{Job, JobDescription, Run};
@@ -21,8 +22,6 @@ use crate::registry::{ForeignCall, ForeignError, ForeignResult, ForeignTool};
 const MAX_TEXT: usize = 48 * 1024;
 /// Arguments are shown up to this length.
 const SHOWN: usize = 200;
-/// What is reserved for one hop stays on it.
-const RESERVED: &str = "io.modelcontextprotocol/";
 const MODE: &str = "execution_mode";
 
 type Outcome = Arc<OnceLock<Result<ForeignResult, ForeignError>>>;
@@ -191,13 +190,6 @@ fn passed_on(
     caller.leave_whole(whole.clone());
     // For a transport that can only send what the SDK knows.
     known.unwrap_or_else(|| respond::text(whole.to_string()))
-}
-
-/// Takes out of a result's `_meta` what was meant for us.
-pub(super) fn without_reserved(result: &mut Map<String, Value>) {
-    if let Some(Value::Object(meta)) = result.get_mut("_meta") {
-        meta.retain(|key, _| !key.starts_with(RESERVED));
-    }
 }
 
 /// Puts the beginning and the end of the texts in the place of all of them.

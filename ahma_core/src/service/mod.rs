@@ -46,6 +46,8 @@ mod instructions;
 #[cfg(feature = "server")]
 mod list_changes;
 #[cfg(feature = "server")]
+mod one_hop;
+#[cfg(feature = "server")]
 mod plan;
 #[cfg(feature = "server")]
 mod progress;

@@ -127,6 +127,43 @@ fn every_tool_file_shown_in_a_document_is_accepted() {
 }
 
 #[test]
+fn every_mcp_config_shown_for_servers_behind_this_one_is_accepted() {
+    for (document, servers) in [("README.md", 1), ("docs/downstream.md", 3)] {
+        let blocks = fenced(&read(document), "json");
+        let mut blocks = blocks
+            .into_iter()
+            .filter(|block| block.contains("\"servers\"") && !block.contains("\"Ahama\""));
+        let block = blocks.next().unwrap();
+        let source = SourceFile {
+            path: document.into(),
+            content: Ok(block.into_bytes()),
+        };
+        let config = ahma_core::config::downstream::load(source, None);
+        assert!(config.faults.is_empty(), "{document}: {:#?}", config.faults);
+        assert_eq!(config.servers.len(), servers, "{document}");
+        assert_eq!(blocks.next(), None, "{document}");
+    }
+}
+
+/// Fields that are passed over need no word.
+#[test]
+fn every_field_of_an_mcp_config_is_explained() {
+    let document = read("docs/downstream.md");
+    let schema: Value = serde_json::from_str(&read("docs/mcp-config.schema.json")).unwrap();
+    for object in ["Server", "ToolRules"] {
+        let fields = schema["$defs"][object]["properties"].as_object().unwrap();
+        for (field, about) in fields {
+            let is_passed_over = about["description"]
+                .as_str()
+                .unwrap()
+                .contains("passed over");
+            let is_explained = document.contains(&format!("`{field}`"));
+            assert!(is_explained || is_passed_over, "{field}");
+        }
+    }
+}
+
+#[test]
 fn the_first_tool_file_of_the_readme_has_at_most_ten_lines() {
     let readme = read("README.md");
     let blocks = fenced(&readme, "json");
@@ -222,6 +259,7 @@ fn documents_name_no_machine() {
         "SECURITY.md",
         "docs/architecture.md",
         "docs/benchmarks.md",
+        "docs/downstream.md",
         "docs/http.md",
         "docs/mtdf.md",
         "docs/sandbox.md",

@@ -28,6 +28,10 @@ ci:
 clients:
     tests/clients/run
 
+# Servers that others have written, behind the built server
+upstreams:
+    tests/upstreams/run
+
 # The official conformance suite
 conformance:
     tests/conformance/run

@@ -6,8 +6,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::plain;
-
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 
 /// A server that has listed its tools. It is killed when this is dropped.
@@ -16,7 +14,9 @@ pub(crate) struct Server {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     tool: &'static str,
-    /// What every call says beside the script.
+    /// The argument that a call is about.
+    argument: &'static str,
+    /// What every call says beside it.
     further: Value,
     next: u64,
 }
@@ -25,23 +25,33 @@ impl Server {
     pub(crate) fn start(scope: &Path, arguments: &[&str], tool: &'static str) -> Self {
         let mut command = Command::new(AHMA_MCP);
         command.args(["--audit-log", "off"]).args(arguments);
-        Self::of(command, scope, tool, json!({ "execution_mode": "sync" }))
+        let further = json!({ "execution_mode": "sync" });
+        Self::of(command, scope, (tool, "command"), further)
     }
 
     /// The same, whose calls do not say that they wait.
     pub(crate) fn without_waiting(scope: &Path, tool: &'static str) -> Self {
         let mut command = Command::new(AHMA_MCP);
         command.args(["--audit-log", "off"]);
-        Self::of(command, scope, tool, json!({}))
+        Self::of(command, scope, (tool, "command"), json!({}))
     }
 
-    pub(crate) fn plain(scope: &Path) -> Self {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg(plain::ARGUMENT);
-        Self::of(command, scope, "run", json!({}))
+    /// Ours, in front of the servers that `mcp.json` names in a directory, where it also keeps what it knows of them.
+    pub(crate) fn in_front(scope: &Path, place: &Path, tool: &'static str) -> Self {
+        let mut command = Command::new(AHMA_MCP);
+        command.args(["--audit-log", "off", "--mcp-config"]);
+        command.arg(place.join("mcp.json"));
+        command.env("XDG_STATE_HOME", place.join("state"));
+        Self::of(command, scope, (tool, "text"), json!({}))
     }
 
-    fn of(mut command: Command, scope: &Path, tool: &'static str, further: Value) -> Self {
+    /// Any server, with the tool that is called and its argument.
+    pub(crate) fn of(
+        mut command: Command,
+        scope: &Path,
+        (tool, argument): (&'static str, &'static str),
+        further: Value,
+    ) -> Self {
         let mut child = command
             .current_dir(scope)
             .stdin(Stdio::piped())
@@ -54,6 +64,7 @@ impl Server {
             output: BufReader::new(child.stdout.take().unwrap()),
             child,
             tool,
+            argument,
             further,
             next: 1,
         };
@@ -87,7 +98,7 @@ impl Server {
 
     fn ask(&mut self, script: &str) -> u64 {
         let mut arguments = self.further.clone();
-        arguments["command"] = json!(script);
+        arguments[self.argument] = json!(script);
         let call = json!({ "name": self.tool, "arguments": arguments });
         self.send("tools/call", &call)
     }
@@ -110,7 +121,7 @@ impl Server {
     fn answer(&mut self, id: u64) {
         let answer = self.any();
         assert_eq!(answer["id"], id, "{answer}");
-        assert!(answer["result"].is_object(), "{answer}");
+        assert!(has_worked(&answer), "{answer}");
     }
 
     /// One call and its answer.
@@ -127,7 +138,7 @@ impl Server {
             }
             if number >= at_once {
                 let answer = self.any();
-                assert!(answer["result"].is_object(), "{answer}");
+                assert!(has_worked(&answer), "{answer}");
             }
         }
     }
@@ -137,6 +148,10 @@ impl Server {
         self.input = None;
         assert!(self.child.wait().unwrap().success());
     }
+}
+
+fn has_worked(answer: &Value) -> bool {
+    answer["result"].is_object() && answer["result"]["isError"] != true
 }
 
 impl Drop for Server {

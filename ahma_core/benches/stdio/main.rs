@@ -61,6 +61,12 @@ fn tool(scope: &Path, tools: &Path) -> Server {
     Server::start(scope, &["--tools-dir", tools.to_str().unwrap()], "run")
 }
 
+fn plain_server(scope: &Path) -> Server {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg(plain::ARGUMENT);
+    Server::of(command, scope, ("run", "command"), json!({}))
+}
+
 /// The middle of some times, in milliseconds.
 fn middle(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
@@ -82,7 +88,7 @@ fn bare() {
 }
 
 fn latency((scope, tools): (&Path, &Path)) {
-    let mut servers = [shell(scope), tool(scope, tools), Server::plain(scope)];
+    let mut servers = [shell(scope), tool(scope, tools), plain_server(scope)];
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..ROUNDS {
         for (server, times) in servers.iter_mut().zip(&mut times) {
@@ -159,7 +165,7 @@ fn bare_shells(count: usize, at_once: usize) {
 }
 
 fn throughput((scope, tools): (&Path, &Path)) {
-    let mut servers = [tool(scope, tools), Server::plain(scope)];
+    let mut servers = [tool(scope, tools), plain_server(scope)];
     for callers in [8, 32] {
         let mut times: [Vec<f64>; 2] = Default::default();
         for _ in 0..5 {
@@ -179,7 +185,7 @@ fn start((scope, tools): (&Path, &Path)) {
     let mut times: [Vec<f64>; 3] = Default::default();
     for _ in 0..STARTS {
         let starts: [&dyn Fn() -> Server; 3] = [&|| tool(scope, tools), &|| shell(scope), &|| {
-            Server::plain(scope)
+            plain_server(scope)
         }];
         for (start, times) in starts.into_iter().zip(&mut times) {
             let begun = Instant::now();

@@ -36,15 +36,6 @@ impl Server {
         Self::of(command, scope, (tool, "command"), json!({}))
     }
 
-    /// Ours, in front of the servers that `mcp.json` names in a directory, where it also keeps what it knows of them.
-    pub(crate) fn in_front(scope: &Path, place: &Path, tool: &'static str) -> Self {
-        let mut command = Command::new(AHMA_MCP);
-        command.args(["--audit-log", "off", "--mcp-config"]);
-        command.arg(place.join("mcp.json"));
-        command.env("XDG_STATE_HOME", place.join("state"));
-        Self::of(command, scope, (tool, "text"), json!({}))
-    }
-
     /// Any server, with the tool that is called and its argument.
     pub(crate) fn of(
         mut command: Command,

@@ -6,6 +6,9 @@
 mod args;
 mod batch_writer;
 mod downstream;
+mod downstream_args;
+mod downstream_commands;
+mod downstream_report;
 mod flag_checks;
 mod home_paths;
 mod http;
@@ -14,6 +17,7 @@ mod key_search;
 mod list_tools;
 mod log_settings;
 mod logging;
+mod output;
 mod reach;
 mod server;
 mod settings;
@@ -29,13 +33,16 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use self::args::{Args, Mode};
+use self::args::{Args, Command, Mode};
 
 /// Runs the program with the arguments of this process.
 pub fn main_impl() -> ExitCode {
     // Before anything else: as a sandbox host this process must stay small and have one thread.
     ahma_sandbox::become_host_if_asked();
     let args = Args::parse();
+    if let Some(Command::Downstream { command }) = &args.command {
+        return downstream_commands::run(&args, command);
+    }
     match args.mode {
         Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),
         Mode::ListTools => list_tools::run(&args),

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
+
+use super::downstream_args::DownstreamCommand;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +21,8 @@ Examples:
           the tools of this project, as JSON
   ahma_mcp --tools core,gh,-git_push
           list the tools of gh too, and not git_push
+  ahma_mcp downstream check
+          whether other servers behind this one still offer what was approved
 
 An entry of an mcp.json:
   { \"mcpServers\": { \"Ahama\": { \"command\": \"ahma_mcp\" } } }
@@ -30,6 +34,10 @@ Exit codes: 0 normal, 1 failure, 2 bad usage or configuration, 3 no sandbox,
 #[derive(Debug, Clone, Parser)]
 #[command(name = "ahma_mcp", version, after_help = EXAMPLES)]
 pub(super) struct Args {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+
     /// What to do.
     #[arg(long, visible_alias = "transport", value_enum, default_value_t = Mode::Stdio)]
     pub(super) mode: Mode,
@@ -56,7 +64,7 @@ pub(super) struct Args {
 
     /// A file that names other MCP servers whose tools are offered too. Default: `ahma_mcp/mcp.json` in the user's
     /// configuration directory, when it is there. Read once, at the start.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub(super) mcp_config: Option<PathBuf>,
 
     /// The directory commands are confined to. Default: `AHMA_SANDBOX_SCOPE`, else this directory.
@@ -236,6 +244,17 @@ pub(super) struct Args {
     /// Log details for troubleshooting; the same as --log-level debug.
     #[arg(long, conflicts_with = "log_level")]
     pub(super) debug: bool,
+}
+
+/// What is done instead of serving.
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum Command {
+    /// Other MCP servers behind this one: list them, compare them with what was approved, approve.
+    Downstream {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: DownstreamCommand,
+    },
 }
 
 /// How much is logged.

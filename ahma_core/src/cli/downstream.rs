@@ -54,6 +54,17 @@ impl DownstreamFile {
         })
     }
 
+    /// Where it is, or would be.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the file; none where nobody has named one and there is none. May block.
+    pub(super) fn read(&self, home: Option<&Path>) -> Option<DownstreamConfig> {
+        let is_there = self.is_named || self.path.exists();
+        is_there.then(|| load(read_file(self.path.clone()), home))
+    }
+
     /// Gets the servers of the file ready; none where there is no file.
     pub(super) async fn prepare(
         self,
@@ -63,13 +74,12 @@ impl DownstreamFile {
         shared: &SharedResources,
     ) -> Result<Option<(Arc<DownstreamServers>, PrivateDir)>, StartupError> {
         let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
-        let (path, is_named) = (self.path, self.is_named);
+        let is_named = self.is_named;
         let base = shared.private_base().to_owned();
         let reading = spawn_blocking(move || {
-            if !is_named && !path.exists() {
+            let Some(config) = self.read(home.as_deref()) else {
                 return Ok(None);
-            }
-            let config = load(read_file(path), home.as_deref());
+            };
             let private = PrivateDir::create(&base)?;
             Ok::<_, std::io::Error>(Some((config, private)))
         });
@@ -95,8 +105,7 @@ impl DownstreamFile {
             Layer::PidNamespace,
             Layer::Seatbelt,
         ];
-        let state = user.state.clone();
-        let records = state.map_or_else(|| private.path().join(RECORDS), |it| it.join(RECORDS));
+        let records = records(user).unwrap_or_else(|| private.path().join(RECORDS));
         let hosts = Arc::new(HostPool::new(shared.sandbox().clone(), policy));
         let means = Means::new(environment.clone(), scope.to_owned(), records, hosts);
         let servers = DownstreamServers::prepare(config.servers, means).await;
@@ -104,8 +113,13 @@ impl DownstreamFile {
     }
 }
 
+/// Where records of servers are, for a user who has a place for them.
+pub(super) fn records(user: &UserDirectories) -> Option<PathBuf> {
+    user.state.as_ref().map(|it| it.join(RECORDS))
+}
+
 /// What is wrong with a file, a line each.
-fn described(config: &DownstreamConfig) -> Vec<String> {
+pub(super) fn described(config: &DownstreamConfig) -> Vec<String> {
     let path = config.path.display();
     let line = |fault: &crate::config::Fault| {
         let (line, column, message) = (fault.line, fault.column, &fault.message);

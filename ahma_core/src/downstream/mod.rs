@@ -5,6 +5,7 @@
 //!        │                 ├─► process      started through a sandbox host, confined or not; ended with everything it started
 //!        │                 ├─► ahma_http_mcp_client   the conversation
 //!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
+//!        ├─► inspection    what the owner is shown of them, and approves
 //!        ├─► offered       definitions under their names here, for the registry
 //!        └─► content       prompts and resources, and whose each is
 //! ```
@@ -14,7 +15,9 @@
 
 mod backoff;
 mod content;
+mod differences;
 mod events;
+mod inspection;
 mod managed;
 mod offered;
 mod ports;
@@ -25,4 +28,6 @@ mod servers;
 mod stderr_tail;
 mod upstream;
 
+pub(crate) use differences::{Difference, FieldChange, differences, taken_over};
+pub(crate) use inspection::{Inspected, Known, known};
 pub(crate) use servers::{DownstreamServers, Means};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,6 +28,12 @@ pub(super) struct Record {
     pub(super) resource_templates: Vec<Value>,
 }
 
+/// Tools that are held, by name.
+#[derive(Serialize, Deserialize)]
+struct Held {
+    held: Vec<String>,
+}
+
 /// What the definitions of a server amount to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Compared {
@@ -39,6 +46,14 @@ pub(super) struct Compared {
 }
 
 impl Record {
+    /// One that knows of tools only.
+    pub(super) fn of_tools(tools: Vec<Value>) -> Self {
+        Record {
+            tools,
+            ..Record::default()
+        }
+    }
+
     /// Compares what is approved with what a server offers now.
     pub(super) fn compare(&self, now: &[Value]) -> Compared {
         let name = |tool: &Value| tool["name"].as_str().map(ToOwned::to_owned);
@@ -63,22 +78,22 @@ impl Record {
     }
 }
 
-/// Which fields of a definition changed.
+/// Which fields of a definition changed, in words.
 fn difference(approved: &Value, now: &Value) -> String {
-    let empty = serde_json::Map::new();
-    let (approved, now) = (
-        approved.as_object().unwrap_or(&empty),
-        now.as_object().unwrap_or(&empty),
-    );
-    let mut fields: Vec<&str> = approved
-        .keys()
-        .chain(now.keys())
+    changed_fields(approved, now).join(", ")
+}
+
+/// Which fields of a definition changed.
+pub(super) fn changed_fields<'d>(approved: &'d Value, now: &'d Value) -> Vec<&'d str> {
+    let keys = |tool: &'d Value| tool.as_object().into_iter().flat_map(|it| it.keys());
+    let mut fields: Vec<&str> = keys(approved)
+        .chain(keys(now))
         .filter(|key| approved.get(*key) != now.get(*key))
         .map(String::as_str)
         .collect();
     fields.sort_unstable();
     fields.dedup();
-    fields.join(", ")
+    fields
 }
 
 /// Where the record of a server is.
@@ -86,9 +101,35 @@ pub(super) fn file(directory: &Path, server: &str) -> PathBuf {
     directory.join(format!("{server}.json"))
 }
 
+/// Where it is noted which tools of a server are held. Apart from the record: a server of ours that still runs notes what it
+/// sees, and must not put back what was approved before.
+pub(super) fn held_file(directory: &Path, server: &str) -> PathBuf {
+    // No server has a dot in its name.
+    directory.join(format!("{server}.held.json"))
+}
+
+/// Reads which tools of a server are held, as far as anybody has seen.
+pub(super) fn read_held(path: &Path) -> Vec<String> {
+    let read = read_json::<Held>(path);
+    read.map(|it| it.held).unwrap_or_default()
+}
+
+/// Notes which tools of a server are held.
+pub(super) fn write_held(path: &Path, compared: &Compared) -> io::Result<()> {
+    let held: Vec<String> = compared.changed.keys().cloned().collect();
+    if held == read_held(path) {
+        return Ok(());
+    }
+    write_json(path, &Held { held })
+}
+
 /// Reads the record of a server; none where there is none that can be used.
-#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
 pub(super) fn read(path: &Path) -> Option<Record> {
+    read_json(path)
+}
+
+#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let about = std::fs::metadata(path).ok()?;
     if !about.is_file() || about.len() > MAX_LEN {
         return None;
@@ -97,15 +138,19 @@ pub(super) fn read(path: &Path) -> Option<Record> {
 }
 
 /// Puts a record in the place of the one before, whole or not at all.
-#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
 pub(super) fn write(path: &Path, record: &Record) -> io::Result<()> {
+    write_json(path, record)
+}
+
+#[expect(clippy::disallowed_methods, reason = "beside the runtime")]
+fn write_json(path: &Path, content: &impl Serialize) -> io::Result<()> {
     use std::io::Write as _;
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
     let mut file = tempfile::Builder::new()
         .prefix(".ahma-")
         .tempfile_in(directory)?;
-    file.write_all(&serde_json::to_vec(record)?)?;
+    file.write_all(&serde_json::to_vec(content)?)?;
     file.persist(path)?;
     Ok(())
 }

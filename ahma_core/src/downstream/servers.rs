@@ -90,8 +90,8 @@ impl Means {
 
 /// All of them.
 pub(crate) struct DownstreamServers {
-    means: Arc<Means>,
-    upstreams: Vec<Arc<Upstream>>,
+    pub(super) means: Arc<Means>,
+    pub(super) upstreams: Vec<Arc<Upstream>>,
     offered: watch::Sender<Arc<[ForeignDefinition]>>,
     content: Mutex<Arc<Content>>,
     content_offered: watch::Sender<Arc<ForeignContent>>,
@@ -146,9 +146,14 @@ impl DownstreamServers {
         })
     }
 
+    /// Says where servers are confined that have to be. Nothing is started.
+    pub(crate) fn confine(&self, confined: Confined) {
+        let _ = self.means.confined.set(confined);
+    }
+
     /// Starts what is to be started at once, side by side, now that commands are confined.
     pub(crate) fn begin(self: &Arc<Self>, confined: Confined) {
-        let _ = self.means.confined.set(confined);
+        self.confine(confined);
         let servers = Arc::clone(self);
         tokio::spawn(async move {
             let is_due =

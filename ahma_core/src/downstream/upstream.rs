@@ -1,7 +1,9 @@
 //! One server: its connection while there is one, and what is known of it all the time.
 
+mod approval;
 mod care;
 mod fetching;
+mod inspect;
 mod listing;
 mod opening;
 
@@ -20,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use super::backoff::Backoff;
 use super::ports::LeasedPort;
 use super::process::Process;
-use super::record::{self, Compared, Record};
+use super::record::{Compared, Record};
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
 use crate::audit::timestamp;
@@ -168,10 +170,9 @@ impl Upstream {
             Status::Connected => "connected",
             Status::Error => "error",
         };
-        let (kind, url) = match &self.spec.transport {
-            TransportSpec::Stdio(_) => ("stdio", None),
-            TransportSpec::Http { url, .. } => ("http", Some(url.split('?').next())),
-            TransportSpec::Managed(_) => ("managed_http", None),
+        let url = match &self.spec.transport {
+            TransportSpec::Http { url, .. } => Some(url.split('?').next()),
+            TransportSpec::Stdio(_) | TransportSpec::Managed(_) => None,
         };
         let connection = state.connection.as_ref();
         let revision = connection.map(|it| it.client.peer().revision.clone());
@@ -180,7 +181,7 @@ impl Upstream {
             .map(|it| it.number);
         json!({
             "name": self.spec.name,
-            "type": kind,
+            "type": self.spec.transport.kind(),
             "url": url,
             "port": port,
             "status": status,
@@ -209,7 +210,7 @@ impl Upstream {
             let in_use = self.connected().await.map_err(ForeignError::Unavailable)?;
             let connection = &in_use.0;
             // After it has said what it offers now.
-            self.refuse_held(tool)?;
+            self.refuse_held(tool, connection).await?;
             let mut request = Request::call(tool, &arguments);
             request.meta.clone_from(&call.meta);
             request.timeout = Some(self.spec.timeout);
@@ -232,20 +233,6 @@ impl Upstream {
                 Err(error) => return Err(self.explained(&error)),
             }
         }
-    }
-
-    /// Refuses a tool that is another one than was approved.
-    fn refuse_held(&self, tool: &str) -> Result<(), ForeignError> {
-        let held = self.state().compared.changed.get(tool).cloned();
-        if let Some(changed) = held {
-            let server = self.name();
-            return Err(ForeignError::Held(format!(
-                "the tool `{tool}` of the server `{server}` is another one than was approved: {changed} changed. Nothing was \
-                 sent. The owner can look at the difference and approve it: remove {} and start again",
-                record::file(&self.means.records, server).display()
-            )));
-        }
-        Ok(())
     }
 
     fn explained(&self, error: &RequestError) -> ForeignError {

@@ -18,6 +18,8 @@ mod cancellation;
 mod command_lines;
 #[cfg(feature = "cli")]
 mod descriptions;
+#[cfg(feature = "cli")]
+mod downstream_commands;
 mod downstream_config;
 mod downstream_secrets;
 #[cfg(feature = "cli")]

@@ -77,6 +77,17 @@ pub enum TransportSpec {
     Managed(Program),
 }
 
+impl TransportSpec {
+    /// As the file says it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            TransportSpec::Stdio(_) => "stdio",
+            TransportSpec::Http { .. } => "http",
+            TransportSpec::Managed(_) => "managed_http",
+        }
+    }
+}
+
 /// A program to start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {

@@ -20,10 +20,12 @@ struct Offers {
 }
 
 impl Upstream {
-    /// Asks for all that it offers now.
-    pub(super) async fn list(&self, connection: &Connection) {
+    /// Asks for all that it offers now; whether it said which tools.
+    pub(super) async fn list(&self, connection: &Connection) -> bool {
         let (tools, beside) = tokio::join!(self.tools(connection), self.beside(connection));
+        let has_tools = tools.is_some();
         self.keep(Offers { tools, ..beside }).await;
+        has_tools
     }
 
     /// Asks for its tools now, and for the rest without waiting for it: no call needs that.
@@ -112,12 +114,15 @@ impl Upstream {
         if offers.tools.is_none() && before.is_none() {
             return;
         }
-        let (pin, path) = (
-            self.spec.pin,
-            record::file(&self.means.records, self.name()),
-        );
+        let pin = self.spec.pin;
+        let path = record::file(&self.means.records, self.name());
+        let held = record::held_file(&self.means.records, self.name());
         let looking = spawn_blocking(move || {
             let (compared, now) = looked_at(before.as_deref(), offers, pin);
+            if let Some(compared) = &compared {
+                // For whoever looks while nothing runs; it decides nothing.
+                let _ = record::write_held(&held, compared);
+            }
             let now = Some(now).filter(|it| before.as_deref() != Some(it));
             let written = now.as_ref().map(|it| record::write(&path, it));
             (compared, now, written)

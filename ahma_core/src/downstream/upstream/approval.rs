@@ -1,0 +1,52 @@
+//! Whether a tool may be called: its definition is the approved one, or the owner has approved the other one meanwhile.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::super::record;
+use super::{Connection, Upstream};
+use crate::registry::ForeignError;
+
+impl Upstream {
+    /// Refuses a tool that is another one than was approved.
+    pub(super) async fn refuse_held(
+        &self,
+        tool: &str,
+        connection: &Connection,
+    ) -> Result<(), ForeignError> {
+        let held = || self.state().compared.changed.get(tool).cloned();
+        if held().is_none() {
+            return Ok(());
+        }
+        self.learn_approval(connection).await;
+        let Some(changed) = held() else {
+            return Ok(());
+        };
+        let server = self.name();
+        Err(ForeignError::Held(format!(
+            "the tool `{tool}` of the server `{server}` is another one than was approved: {changed} changed. Nothing was \
+             sent. The owner can look at the difference with `ahma_mcp downstream diff {server}` and approve it with \
+             `ahma_mcp downstream approve {server}`"
+        )))
+    }
+
+    /// Takes over what another program has written into the record, and compares again.
+    async fn learn_approval(&self, connection: &Connection) {
+        let path = record::file(&self.means.records, self.name());
+        let reading = spawn_blocking(move || record::read(&path)).await;
+        // A record that is gone approves nothing.
+        let Ok(Some(record)) = reading else {
+            return;
+        };
+        if self.state().record.as_deref() == Some(&record) {
+            return;
+        }
+        let before = self.state().record.replace(Arc::new(record));
+        // Only what it offers now says whether that is what was approved.
+        match self.list(connection).await {
+            true => self.changed.notify_one(),
+            false => self.state().record = before,
+        }
+    }
+}

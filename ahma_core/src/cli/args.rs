@@ -249,7 +249,7 @@ pub(super) struct Args {
 /// What is done instead of serving.
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
-    /// Other MCP servers behind this one: list them, compare them with what was approved, approve.
+    /// Other MCP servers behind this one: list them, compare them with what was approved, approve, import.
     Downstream {
         /// What to do with them.
         #[command(subcommand)]

@@ -1,6 +1,8 @@
 //! The command line of `ahma_mcp downstream`.
 
-use clap::{Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
 
 const CHECK_CODES: &str = "\
 Exit codes: 0 all are as approved, 1 something differs, 2 bad usage or configuration, 3 a server cannot be reached";
@@ -43,6 +45,22 @@ pub(super) enum DownstreamCommand {
         #[arg(value_name = "NAME")]
         server: String,
     },
+    /// Take servers over from the configuration of another client. Programs are to be confined: `"sandbox": true`.
+    Import(ImportArgs),
+}
+
+/// What is taken over, and from whom.
+#[derive(Debug, Clone, Args)]
+pub(super) struct ImportArgs {
+    /// The client.
+    #[arg(long, value_enum)]
+    pub(super) from: ImportFrom,
+    /// Show what would be added, and change nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// The client's file, instead of the usual ones.
+    #[arg(long, value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
 }
 
 /// How something is shown.
@@ -52,4 +70,15 @@ pub(super) enum Format {
     Text,
     /// For programs.
     Json,
+}
+
+/// A client whose configuration names servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ImportFrom {
+    /// Claude Code (`~/.claude.json`) and Claude Desktop.
+    Claude,
+    /// Cursor (`~/.cursor/mcp.json`).
+    Cursor,
+    /// Visual Studio Code (`mcp.json` of the user).
+    Vscode,
 }

@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use super::args::Args;
 use super::downstream::{DownstreamFile, described, records};
 use super::downstream_args::{DownstreamCommand, Format};
+use super::downstream_import;
 use super::downstream_report as report;
 use super::output::{say, show};
 use super::settings::Settings;
@@ -34,6 +35,7 @@ pub(super) fn run(args: &Args, command: &DownstreamCommand) -> ExitCode {
     keep_own_files_private();
     let done = match command {
         DownstreamCommand::List { format } => list(args, *format),
+        DownstreamCommand::Import(import) => downstream_import::run(args, import),
         DownstreamCommand::Check { .. }
         | DownstreamCommand::Diff { .. }
         | DownstreamCommand::Approve { .. }
@@ -165,7 +167,7 @@ fn wanted(
         DownstreamCommand::Diff { server }
         | DownstreamCommand::Approve { server, .. }
         | DownstreamCommand::Refresh { server } => std::slice::from_ref(server),
-        DownstreamCommand::List { .. } => &[],
+        DownstreamCommand::List { .. } | DownstreamCommand::Import(_) => &[],
     };
     for name in names {
         if !servers.specs().any(|it| it.name == *name) {

@@ -55,7 +55,10 @@ pub(super) fn list(config: &DownstreamConfig, known: &[Known]) -> String {
 
 /// What there is to say where no file names servers.
 pub(super) fn no_file(path: &Path) -> String {
-    format!("no servers: there is no {}\n", path.display())
+    format!(
+        "no servers: there is no {}; `ahma_mcp downstream import` can make one\n",
+        path.display()
+    )
 }
 
 fn start(spec: &ServerSpec) -> &'static str {
@@ -194,7 +197,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// A text of somebody else in which nothing is hidden: letters that terminals obey, or do not show, are spelled out.
-fn visible(text: &str) -> String {
+pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter.is_control() || is_unseen(letter) {

@@ -1,7 +1,8 @@
-//! `ahma_mcp downstream`, run as a program: definitions compared, shown and approved.
+//! `ahma_mcp downstream`, run as a program: definitions compared, shown and approved, and servers of other clients taken over.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use ahma_tests::mcp::McpProcess;
 use ahma_tests::{Finished, Workspace, repository, until};
@@ -291,4 +292,135 @@ fn servers_are_checked_from_the_home_directory_too_and_by_a_named_file() {
         "{}",
         help.stdout
     );
+}
+
+/// Entries of a client, in the text of its file.
+fn of_a_client(list: &str) -> String {
+    let servers = r#"{
+        "known": { "command": "other" },
+        "Ahama": { "command": "/opt/bin/ahma_mcp", "args": ["--sync"] },
+        "files": { "command": "npx", "args": ["-y", "argument-secret"], "env": { "KEY": "variable-secret" }, "alwaysLoad": 1 },
+        "web": { "type": "http", "url": "https://example.org/mcp", "headers": { "Authorization": "header-secret" } },
+        "taken": { "command": "x" },
+        "old": { "type": "sse", "url": "https://example.org/sse" }
+    }"#;
+    format!("{{ \"theme\": 1, \"{list}\": {servers} }}")
+}
+
+fn backups(directory: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(directory).unwrap();
+    let paths = files.map(|it| it.unwrap().path());
+    paths
+        .filter(|it| it.to_str().unwrap().contains("mcp.json.bak-"))
+        .collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Proves: C26.
+#[test]
+fn servers_of_another_client_are_added_confined_and_without_showing_secrets() {
+    let known =
+        json!({ "known": { "command": "mine", "prefix": "taken", "env": { "A": "own-secret" } } });
+    let owner = Owner::new(&known);
+    let before = fs::read_to_string(owner.file()).unwrap();
+    owner.home.write(".claude.json", of_a_client("mcpServers"));
+    let dry = owner.run(&["import", "--from", "claude", "--dry-run"]);
+    assert_eq!(dry.code, 0, "{dry:?}");
+    assert_eq!(fs::read_to_string(owner.file()).unwrap(), before);
+    assert_eq!(
+        backups(owner.file().parent().unwrap()),
+        Vec::<PathBuf>::new()
+    );
+    let done = owner.run(&["import", "--from", "claude"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    for said in [&dry, &done] {
+        let all = format!("{}{}", said.stdout, said.stderr);
+        assert!(!all.contains("secret"), "{all}");
+        for part in [
+            "skipped known: there is one of this name\n",
+            "skipped Ahama: it is this program\n",
+            "skipped old: ",
+            "skipped taken: `taken` has the prefix `taken`, and so has `known`",
+            "  files (without alwaysLoad)\n",
+            "  web\n",
+            "\"sandbox\": true",
+        ] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+    }
+    let text = fs::read_to_string(owner.file()).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let mut expected = known;
+    expected["files"] = json!({
+        "command": "npx", "args": ["-y", "argument-secret"], "env": { "KEY": "variable-secret" }, "sandbox": true
+    });
+    expected["web"] = json!({
+        "type": "http", "url": "https://example.org/mcp", "headers": { "Authorization": "header-secret" }
+    });
+    assert_eq!(written, json!({ "servers": expected }));
+    let kept = backups(owner.file().parent().unwrap());
+    assert_eq!(kept.len(), 1);
+    assert_eq!(fs::read_to_string(&kept[0]).unwrap(), before);
+    assert_eq!((mode(&owner.file()), mode(&kept[0])), (0o600, 0o600));
+    // What it says undoes it.
+    let undo = done
+        .stdout
+        .lines()
+        .find_map(|it| it.strip_prefix("to undo this: "));
+    assert_eq!(owner.project.run("sh", &["-c", undo.unwrap()]).code, 0);
+    assert_eq!(fs::read_to_string(owner.file()).unwrap(), before);
+    assert_eq!(
+        backups(owner.file().parent().unwrap()),
+        Vec::<PathBuf>::new()
+    );
+}
+
+/// Proves: C26.
+#[test]
+fn every_client_is_found_where_it_keeps_its_servers() {
+    let places = [
+        (
+            "claude",
+            "mcpServers",
+            ".config/Claude/claude_desktop_config.json",
+        ),
+        ("cursor", "mcpServers", ".cursor/mcp.json"),
+        ("vscode", "servers", ".config/Code/User/mcp.json"),
+    ];
+    for (client, list, place) in places {
+        let owner = Owner::new(&json!({}));
+        fs::remove_dir_all(owner.file().parent().unwrap()).unwrap();
+        let none = owner.run(&["import", "--from", client]);
+        assert_eq!(none.code, 2, "{none:?}");
+        let text = format!("// of an editor\n{}", of_a_client(list));
+        owner.home.write(place, &text);
+        let done = owner.run(&["import", "--from", client]);
+        assert_eq!(done.code, 0, "{done:?}");
+        let names: Vec<String> = owner.listed()["servers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names, ["known", "files", "web", "taken"], "{client}");
+        assert_eq!(mode(&owner.file()), 0o600);
+        let undo = format!("to undo this: rm {}\n", owner.file().display());
+        assert!(done.stdout.contains(&undo), "{done:?}");
+        let again = owner.run(&["import", "--from", client]);
+        assert!(again.stdout.contains("nothing to add"), "{again:?}");
+        // Another file of it.
+        let servers = r#"{ "mcpServers": { "more": { "command": "x" } } }"#;
+        let path = owner.project.write("other.json", servers);
+        let file = path.to_str().unwrap();
+        let more = owner.run(&["import", "--from", client, "--file", file]);
+        assert_eq!(more.code, 0, "{more:?}");
+        assert_eq!(owner.listed()["servers"][4]["name"], "more");
+        owner.home.write("config/ahma_mcp/mcp.json", "{ broken");
+        let broken = owner.run(&["import", "--from", client]);
+        assert_eq!(broken.code, 2, "{broken:?}");
+        assert_eq!(fs::read_to_string(owner.file()).unwrap(), "{ broken");
+    }
 }

@@ -85,8 +85,12 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
             options.connect_timeout = left;
             match Client::at(&entry, options).await {
                 Ok(client) => return Ok(client),
+                Err(RequestError::Unauthorized { .. }) => {
+                    let why = "it refuses our requests; it has to accept those with the origin http://localhost";
+                    return Err(Fault::Other(why.to_owned()));
+                }
                 Err(error) if error.has_not_run() && !left.is_zero() => sleep(TRY_EVERY).await,
-                Err(RequestError::Timeout(_)) => {
+                Err(error) if error.has_not_run() || matches!(error, RequestError::Timeout(_)) => {
                     let seconds = READY_TIMEOUT.as_secs();
                     return Err(Fault::Other(format!(
                         "it did not answer on port {port} within {seconds} s"

@@ -25,8 +25,9 @@ use crate::registry::{
     ContentError, ContentRequest, ForeignContent, ForeignDefinition, ForeignResult, ForeignServers,
 };
 
-/// How long servers of which nothing is known have to say what they offer, before the others are offered without them.
-const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long servers of which nothing is known have to say what they offer, before the others are offered without them: a
+/// little less than lists wait for it.
+const SETTLE_TIMEOUT: Duration = Duration::from_millis(4500);
 
 /// Messages that wait for a client to read.
 const MAX_MESSAGES: usize = 64;

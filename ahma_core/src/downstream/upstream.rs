@@ -7,7 +7,7 @@ mod inspect;
 mod listing;
 mod opening;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -76,6 +76,8 @@ struct Connection {
     port: Option<LeasedPort>,
     /// Calls that are under way.
     in_use: AtomicUsize,
+    /// Whether its end has been noted.
+    is_noted: AtomicBool,
     last_used: Mutex<Instant>,
     since: Instant,
 }
@@ -269,6 +271,10 @@ impl Upstream {
             if let Some(connection) = upstream.current() {
                 return Ok(connection);
             }
+            let last = upstream.state().connection.clone();
+            if let Some((last, why)) = last.and_then(|it| it.client.ended().map(|why| (it, why))) {
+                upstream.note_end(&last, &why);
+            }
             let wait = upstream.state().backoff.wait(Instant::now());
             if wait > RESTART_WAIT {
                 return Err(upstream.why_not(wait));
@@ -358,6 +364,7 @@ impl Upstream {
             process: Mutex::new(opened.process),
             port: opened.port,
             in_use: AtomicUsize::new(0),
+            is_noted: AtomicBool::new(false),
             last_used: Mutex::new(Instant::now()),
             since: Instant::now(),
         });

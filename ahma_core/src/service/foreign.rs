@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rmcp::model::{CallToolResponse, CallToolResult};
 use serde_json::{Map, Value, json};
+use tokio::task::spawn_blocking;
 
 use super::call_error::CallError;
 use super::caller::Caller;
@@ -20,6 +21,8 @@ use crate::registry::{ForeignCall, ForeignError, ForeignResult, ForeignTool};
 
 /// More text than this is cut; all of it can be read with `read_output`.
 const MAX_TEXT: usize = 48 * 1024;
+/// A longer result is got ready beside the runtime.
+const LONG: usize = 256 * 1024;
 /// Arguments are shown up to this length.
 const SHOWN: usize = 200;
 const MODE: &str = "execution_mode";
@@ -85,7 +88,7 @@ pub(super) async fn call(
     }
     operation.note_given();
     Ok(match outcome.get() {
-        Some(Ok(result)) => passed_on(result.clone(), &operation, caller).into(),
+        Some(Ok(result)) => passed_on(result.clone(), &operation, caller).await.into(),
         Some(Err(_)) | None => respond::finished(&operation, context).into(),
     })
 }
@@ -170,12 +173,41 @@ fn texts(result: &Map<String, Value>) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The result as the server gave it, with the record of the operation, and without what was meant for us.
-fn passed_on(
+/// The result as the server gave it. A long one is got ready beside the runtime: its length, the server decides.
+async fn passed_on(
     result: ForeignResult,
-    operation: &OperationHandle,
+    operation: &Arc<OperationHandle>,
     caller: &Caller,
 ) -> CallToolResult {
+    let is_long = result.0.values().map(weight).sum::<usize>() > LONG;
+    let ready = match is_long {
+        false => Some(got_ready(result, operation)),
+        true => {
+            let operation = Arc::clone(operation);
+            let readying = spawn_blocking(move || got_ready(result, &operation));
+            readying.await.ok()
+        }
+    };
+    let Some((whole, known)) = ready else {
+        return respond::error("the server is stopping");
+    };
+    caller.leave_whole(whole);
+    known
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(all) => all.iter().map(weight).sum(),
+        Value::Object(all) => all.iter().map(|(name, it)| name.len() + weight(it)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+/// With the record of the operation, and without what was meant for us: whole, and as far as the SDK knows it, for a
+/// transport that can send no more.
+fn got_ready(result: ForeignResult, operation: &OperationHandle) -> (Value, CallToolResult) {
     let ForeignResult(mut result) = result;
     if texts(&result).map(str::len).sum::<usize>() > MAX_TEXT {
         cut(&mut result, operation);
@@ -187,9 +219,8 @@ fn passed_on(
     }
     let whole = Value::Object(result);
     let known: Option<CallToolResult> = serde_json::from_value(whole.clone()).ok();
-    caller.leave_whole(whole.clone());
-    // For a transport that can only send what the SDK knows.
-    known.unwrap_or_else(|| respond::text(whole.to_string()))
+    let known = known.unwrap_or_else(|| respond::text(whole.to_string()));
+    (whole, known)
 }
 
 /// Puts the beginning and the end of the texts in the place of all of them.

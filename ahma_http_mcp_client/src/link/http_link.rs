@@ -217,10 +217,12 @@ impl Inner {
 
     /// Takes the answer to a request, and whatever comes with it.
     async fn take(&self, response: Response, id: Option<u64>) -> Result<(), RequestError> {
-        if let Some(session) = response.headers().get(SESSION) {
+        let status = response.status();
+        let session = response.headers().get(SESSION);
+        // Some servers name one even where they refuse, and do not know it afterwards.
+        if let Some(session) = session.filter(|_| status.is_success()) {
             lock(&self.session).get_or_insert_with(|| session.clone());
         }
-        let status = response.status();
         if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
             let challenge = response.headers().get("www-authenticate");
             let challenge = challenge.and_then(|it| it.to_str().ok());

@@ -63,8 +63,24 @@ impl Upstream {
         tracing::info!(server = self.name(), "stopped: nobody uses it");
     }
 
-    /// Notes the end of a connection that nobody wanted to end.
+    /// Notes, once, that a connection has ended that nobody wanted to end.
+    pub(super) fn note_end(&self, connection: &Arc<Connection>, why: &str) {
+        if connection.is_noted.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut state = self.state();
+        let lived = connection.since.elapsed();
+        state.backoff.failed(lived, Instant::now());
+        let current = state.connection.take_if(|it| Arc::ptr_eq(it, connection));
+        drop(state);
+        if current.is_some() {
+            self.set(Status::Error, Some(why.to_owned()));
+        }
+    }
+
+    /// Sees to the end of a connection, and to why it ended.
     async fn ended(&self, connection: &Arc<Connection>, why: &str) {
+        self.note_end(connection, why);
         let process = lock(&connection.process).take();
         let why = match process {
             Some(process) => {
@@ -79,20 +95,11 @@ impl Upstream {
             None => why.to_owned(),
         };
         tracing::warn!(server = self.name(), "ended: {why}");
-        {
-            let mut state = self.state();
-            state
-                .backoff
-                .failed(connection.since.elapsed(), Instant::now());
-            if state
-                .connection
-                .as_ref()
-                .is_some_and(|it| Arc::ptr_eq(it, connection))
-            {
-                state.connection = None;
-            }
+        let mut state = self.state();
+        // Unless another one has been made meanwhile.
+        if state.status == Status::Error {
+            state.error = Some(why);
         }
-        self.set(Status::Error, Some(why));
     }
 }
 

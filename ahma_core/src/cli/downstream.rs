@@ -15,7 +15,7 @@ use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
 use crate::config::downstream::{DownstreamConfig, load};
 use crate::config::files::read_file;
-use crate::downstream::{DownstreamServers, Means};
+use crate::downstream::{DownstreamServers, Means, Places};
 use crate::executor::HostPool;
 use crate::scope::{SharedResources, in_reach};
 
@@ -68,7 +68,7 @@ impl DownstreamFile {
     /// Gets the servers of the file ready; none where there is no file.
     pub(super) async fn prepare(
         self,
-        scope: &Path,
+        (scope, writable): (&Path, Vec<PathBuf>),
         user: &UserDirectories,
         environment: &BTreeMap<OsString, OsString>,
         shared: &SharedResources,
@@ -107,8 +107,18 @@ impl DownstreamFile {
         ];
         let records = records(user).unwrap_or_else(|| private.path().join(RECORDS));
         let hosts = Arc::new(HostPool::new(shared.sandbox().clone(), policy));
-        let means = Means::new(environment.clone(), scope.to_owned(), records, hosts);
+        let of_file = config.path.parent().map(Path::to_owned);
+        let of_file = of_file.filter(|it| !in_reach(it, &writable));
+        let places = Places {
+            scope: scope.to_owned(),
+            trusted: of_file.unwrap_or_else(|| private.path().join("home")),
+            writable,
+        };
+        let means = Means::new(environment.clone(), places, records, hosts);
         let servers = DownstreamServers::prepare(config.servers, means).await;
+        for warning in servers.warnings() {
+            warn_loudly(&warning);
+        }
         Ok(Some((servers, private)))
     }
 }

@@ -125,10 +125,11 @@ async fn with_settings(
     (environment, user): (&BTreeMap<OsString, OsString>, &UserDirectories),
     command: &DownstreamCommand,
 ) -> Result<u8, StartupError> {
+    let writable = settings.writable();
     let mut scope = settings.scope;
     let file = settings.downstream.ok_or_else(no_place)?;
     let path = file.path().to_owned();
-    let prepared = file.prepare(&scope.directory, user, environment, shared);
+    let prepared = file.prepare((&scope.directory, writable), user, environment, shared);
     // Its directory goes last.
     let Some((servers, _private)) = prepared.await? else {
         return Err(StartupError::Usage(format!(

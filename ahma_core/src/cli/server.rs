@@ -192,8 +192,12 @@ async fn serve(
         .map(|http| BoundHttp::take(http, &settings.scope.directory, trace));
     let bound = bound.transpose()?;
     let directory = settings.scope.directory.clone();
+    let writable = settings.writable();
     let behind = match settings.downstream {
-        Some(file) => file.prepare(&directory, user, environment, &shared).await?,
+        Some(file) => {
+            file.prepare((&directory, writable), user, environment, &shared)
+                .await?
+        }
         None => None,
     };
     // Their directory goes last.

@@ -26,8 +26,9 @@ mod record;
 mod secret_values;
 mod servers;
 mod stderr_tail;
+mod trust;
 mod upstream;
 
 pub(crate) use differences::{Difference, FieldChange, differences, taken_over};
 pub(crate) use inspection::{Inspected, Known, known};
-pub(crate) use servers::{DownstreamServers, Means};
+pub(crate) use servers::{DownstreamServers, Means, Places};

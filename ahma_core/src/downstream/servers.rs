@@ -35,14 +35,25 @@ const MAX_MESSAGES: usize = 64;
 /// Confined: hosts, and the variables of what runs in them.
 type Confined = (Arc<HostPool>, Vec<(OsString, OsString)>);
 
+/// Where servers work.
+pub(crate) struct Places {
+    /// Those that are confined, unless they say something else: where commands work.
+    pub(crate) scope: PathBuf,
+    /// The others: where commands cannot write. What they left in a directory could be run, unconfined, by a program that
+    /// looks for its parts where it is started.
+    pub(crate) trusted: PathBuf,
+    /// What commands can write.
+    pub(crate) writable: Vec<PathBuf>,
+}
+
 /// What servers are started with.
 pub(crate) struct Means {
     /// The variables of whoever started this program.
     pub(super) environment: BTreeMap<OsString, OsString>,
     /// Where records are kept: out of reach of commands.
     pub(super) records: PathBuf,
-    /// Where servers work that say nothing else.
-    pub(super) scope: PathBuf,
+    /// Where servers work.
+    pub(super) places: Places,
     /// Hosts that confine nothing: for servers that the operator trusts.
     pub(super) unconfined: Arc<HostPool>,
     /// Where servers listen that are started to.
@@ -54,17 +65,17 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Servers are started with these variables, work in this directory, and are remembered among these records.
+    /// Servers are started with these variables, work in these places, and are remembered among these records.
     pub(crate) fn new(
         environment: BTreeMap<OsString, OsString>,
-        scope: PathBuf,
+        places: Places,
         records: PathBuf,
         unconfined: Arc<HostPool>,
     ) -> Self {
         Means {
             environment,
             records,
-            scope,
+            places,
             unconfined,
             ports: PortRegistry::default(),
             messages: broadcast::Sender::new(MAX_MESSAGES),
@@ -189,6 +200,12 @@ impl DownstreamServers {
                 self.content_offered.send_replace(other);
             }
         }
+    }
+
+    /// What their owner should know before they run.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let of_each = self.upstreams.iter().map(|it| it.warnings());
+        of_each.flatten().cloned().collect()
     }
 
     /// Ends them all.

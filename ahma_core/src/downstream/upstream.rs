@@ -25,6 +25,7 @@ use super::process::Process;
 use super::record::{Compared, Record};
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
+use super::trust;
 use crate::audit::timestamp;
 use crate::config::downstream::{ServerSpec, TransportSpec};
 use crate::registry::{ForeignCall, ForeignError, ForeignProgress, ForeignResult};
@@ -85,6 +86,8 @@ struct Connection {
 /// One server.
 pub(super) struct Upstream {
     spec: ServerSpec,
+    /// What its owner should know before it runs.
+    warnings: Vec<String>,
     means: Arc<Means>,
     state: Mutex<State>,
     /// Held while it is being connected to: nobody does it twice.
@@ -105,7 +108,7 @@ struct Progress {
 }
 
 impl Upstream {
-    /// A server of which this is known.
+    /// A server of which this is known. May block.
     pub(super) fn new(
         spec: ServerSpec,
         means: &Arc<Means>,
@@ -113,6 +116,7 @@ impl Upstream {
         changed: &Arc<Notify>,
     ) -> Arc<Self> {
         Arc::new(Upstream {
+            warnings: trust::warnings(&spec, &means.places),
             spec,
             means: Arc::clone(means),
             state: Mutex::new(State {
@@ -135,6 +139,10 @@ impl Upstream {
 
     pub(super) fn name(&self) -> &str {
         &self.spec.name
+    }
+
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub(super) fn spec(&self) -> &ServerSpec {
@@ -195,6 +203,7 @@ impl Upstream {
             "new": state.compared.new,
             "gone": state.compared.gone,
             "rejected": state.faults,
+            "warnings": self.warnings,
             "stderr": self.stderr.text(),
         })
     }

@@ -62,7 +62,7 @@ fn walk(path: &Path, is_refused: impl Fn(&Path, bool) -> bool) -> Result<PathBuf
 }
 
 /// Whether commands can write to a path, or could put something in its place, or in the place of a link on the way to it.
-#[cfg(feature = "cli")]
+#[cfg(feature = "downstream")]
 pub(crate) fn in_reach(path: &Path, writable: &[PathBuf]) -> bool {
     let mut ways = path.ancestors();
     let existing = ways.find(|it| it.symlink_metadata().is_ok());

@@ -1,6 +1,6 @@
 //! From the raw form of an entry to a server: every rule of meaning checked, defaults written out.
 //!
-//! Works on one entry; what two of them have in common is a matter of [`load`](super::load). Must not repeat a value that
+//! Works on one entry; what two of them have in common is a matter of [`load`](mod@super::load). Must not repeat a value that
 //! could be a secret.
 
 use std::time::Duration;

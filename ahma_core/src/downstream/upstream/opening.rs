@@ -15,6 +15,7 @@ use super::super::events::UpstreamEvents;
 use super::super::managed;
 use super::super::process::{Process, ProcessSpec};
 use super::super::secret_values::SecretValues;
+use super::super::trust;
 use super::{CONNECT_TIMEOUT, MAX_MESSAGE, Opened, QUIET, Upstream};
 use crate::config::Restrictions;
 use crate::config::downstream::{
@@ -105,6 +106,8 @@ impl Upstream {
             true => self.means.confined_environment().into_iter().collect(),
             false => self.means.environment.clone(),
         };
+        // What was meant for us, keys among it.
+        environment.retain(|name, _| !name.as_encoded_bytes().starts_with(b"AHMA_"));
         let own = self.values(program.env.clone(), port).await?;
         let own = own
             .into_iter()
@@ -125,10 +128,7 @@ impl Upstream {
             restrictions,
             words: words.map(OsString::from).collect(),
             environment: environment.into_iter().collect(),
-            directory: program
-                .cwd
-                .clone()
-                .unwrap_or_else(|| self.means.scope.clone()),
+            directory: trust::directory(&self.spec, program, &self.means.places),
         })
     }
 

@@ -324,6 +324,43 @@ fn a_managed_server_that_others_can_reach_is_not_used() {
     assert!(why.contains("for other machines too"), "{why}");
 }
 
+/// What commands leave in a directory could be run by a program that looks for its parts where it is started.
+///
+/// Proves: C30.
+#[test]
+fn a_server_that_is_not_confined_works_where_commands_cannot_write() {
+    let behind = Behind::new(&json!({ "up": entry(&[]) }));
+    let key = [("AHMA_HTTP_TOKEN", "0123456789abcdef0123456789abcdef")];
+    let mut client = behind.start_with(&[], &key);
+    let place = behind.place.path().canonicalize().unwrap();
+    let said = client.call("up_where", &json!({})).text;
+    assert_eq!(Path::new(&said), place, "where its file is");
+    let said = client.call("up_env", &json!({ "name": "AHMA_HTTP_TOKEN" }));
+    assert_eq!(said.text, "None", "our key is not theirs");
+    assert_eq!(info(&mut client)[0]["warnings"], json!([]));
+    // A file of the project, named by the operator: not there.
+    let project = Workspace::new();
+    fs::copy(script(), project.path().join("server.py")).unwrap();
+    let mut inside = entry(&[]);
+    inside["args"] = json!([project.path().join("server.py")]);
+    let servers = json!({ "up": entry(&[]), "in": inside });
+    project.write("mcp.json", json!({ "servers": servers }).to_string());
+    let scope = project.path().to_str().unwrap();
+    let arguments = ["--sandbox-scope", scope, "--mcp-config", "mcp.json"];
+    let mut client = McpProcess::connect(AHMA_MCP, &arguments, project.path(), &[]);
+    let said = client.call("up_where", &json!({})).text;
+    assert!(!said.starts_with(scope), "{said}");
+    // What commands can change is told to the owner.
+    let told = info(&mut client);
+    assert_eq!(told[0]["warnings"], json!([]));
+    let warning = told[1]["warnings"][0].as_str().unwrap();
+    assert!(
+        warning.contains("server.py, which commands can change"),
+        "{warning}"
+    );
+    assert!(client.stderr().contains("which commands can change"));
+}
+
 /// Proves: C5, C20.
 #[test]
 fn a_managed_server_gets_a_port_and_another_one_when_that_is_taken() {

@@ -239,7 +239,7 @@ fn a_held_tool_can_be_called_as_soon_as_it_is_approved() {
     let called = client.call("up_echo", &json!({ "text": "x" }));
     assert_eq!((called.is_error, called.text.as_str()), (false, "x"));
     // The list follows.
-    ahma_tests::until(|| {
+    until(|| {
         let listed = client.request("tools/list", &json!({})).to_string();
         listed.contains("all rules")
     });

@@ -32,15 +32,22 @@ def check(what, holds, seen=""):
     print(f"ok: {what}" if holds else f"FAILED: {what}: {str(seen)[:2000]}", flush=True)
 
 
+def in_project(server):
+    """The entries name their parts relative to the project; one that is not confined works elsewhere by itself."""
+    if "command" in server and not server.get("sandbox"):
+        return {"cwd": PROJECT, **server}
+    return server
+
+
 class Client:
     """A client that writes lines and reads lines, and knows no SDK."""
 
     def __init__(self, servers, **variables):
         config = os.path.join(SCRATCH, f"mcp-{uuid.uuid4().hex}.json")
         with open(config, "w") as file:
-            json.dump({"servers": servers}, file)
+            json.dump({"servers": {name: in_project(server) for name, server in servers.items()}}, file)
         command = [AHMA_MCP, "--sandbox-scope", PROJECT, "--mcp-config", config]
-        environment = {**os.environ, "AHMA_UPSTREAMS_MARK": MARK, **variables}
+        environment = {**os.environ, "UPSTREAMS_MARK": MARK, **variables}
         environment["XDG_STATE_HOME"] = config + ".state"
         self.process = subprocess.Popen(
             command, cwd=PROJECT, env=environment, text=True,

@@ -54,6 +54,8 @@ mod executor;
 #[cfg(feature = "server")]
 mod light_watch;
 #[cfg(feature = "server")]
+mod listening;
+#[cfg(feature = "server")]
 mod operation;
 #[cfg(feature = "server")]
 mod output;

@@ -67,6 +67,19 @@ impl SandboxPolicy {
         }
     }
 
+    /// The same without the kernel's confinement: what runs is still ended as a whole.
+    #[must_use]
+    pub fn unconfined(mut self) -> Self {
+        self.without = vec![
+            Layer::Landlock,
+            Layer::Seccomp,
+            Layer::Namespaces,
+            Layer::PidNamespace,
+            Layer::Seatbelt,
+        ];
+        self
+    }
+
     /// Where commands have their home directory.
     pub fn home(&self) -> PathBuf {
         let own = || self.private_dir.join("home");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ahma_contract::UserDirectories;
-use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy};
+use ahma_sandbox::{PrivateDir, SandboxPolicy};
 use tokio::task::spawn_blocking;
 
 use super::args::Args;
@@ -97,14 +97,7 @@ impl DownstreamFile {
         if config.servers.is_empty() {
             return Ok(None);
         }
-        let mut policy = SandboxPolicy::new(scope, private.path());
-        policy.without = vec![
-            Layer::Landlock,
-            Layer::Seccomp,
-            Layer::Namespaces,
-            Layer::PidNamespace,
-            Layer::Seatbelt,
-        ];
+        let policy = SandboxPolicy::new(scope, private.path()).unconfined();
         let records = records(user).unwrap_or_else(|| private.path().join(RECORDS));
         let hosts = Arc::new(HostPool::new(shared.sandbox().clone(), policy));
         let of_file = config.path.parent().map(Path::to_owned);

@@ -77,7 +77,7 @@ impl ServerEvents for UpstreamEvents {
     fn rubbish(&self, text: &[u8]) {
         if self.rubbish.fetch_add(1, Ordering::Relaxed) < MAX_RUBBISH {
             let text = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned();
-            tracing::warn!(server = self.server, "this is no message: {text:?}");
+            tracing::warn!(server = self.server, "this is not a message: {text:?}");
         }
     }
 }

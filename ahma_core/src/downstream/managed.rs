@@ -12,6 +12,7 @@ use super::ports::{LeasedPort, PortRegistry};
 use super::process::{Process, ProcessSpec};
 use super::stderr_tail::StderrTail;
 use crate::executor::HostPool;
+use crate::listening::listening_address;
 
 /// Ports that are tried.
 const TRIES: usize = 10;
@@ -21,8 +22,6 @@ const READY_TIMEOUT: Duration = Duration::from_secs(5);
 const TRY_EVERY: Duration = Duration::from_millis(25);
 /// What a server says by this exit code: somebody else has the port.
 const PORT_TAKEN: i32 = 2;
-/// In the tables of the kernel: a socket that listens.
-const LISTENING: &str = "0A";
 
 /// A server that listens.
 pub(super) struct Managed {
@@ -132,14 +131,8 @@ async fn is_for_others(port: u16) -> bool {
 
 /// Whether a line of such a table is of a socket that listens on a port, and not on this machine's own address.
 fn listens_for_others(line: &str, port: u16) -> bool {
-    let mut fields = line.split_ascii_whitespace().skip(1);
-    let (local, _remote, state) = (fields.next(), fields.next(), fields.next());
-    let Some((address, own)) = local.and_then(|it| it.rsplit_once(':')) else {
-        return false;
-    };
-    let is_it = state == Some(LISTENING) && u16::from_str_radix(own, 16) == Ok(port);
     let loopback = ["0100007F", "00000000000000000000000001000000"];
-    is_it && !loopback.contains(&address)
+    listening_address(line, port).is_some_and(|address| !loopback.contains(&address))
 }
 
 #[cfg(test)]

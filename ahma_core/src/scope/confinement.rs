@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ahma_sandbox::{Layer, PrivateDir, SandboxPolicy, command_environment};
+use ahma_sandbox::{PrivateDir, SandboxPolicy, command_environment};
 
 use super::config::ScopeConfig;
 use super::kept_home::KeptHome;
@@ -187,16 +187,10 @@ fn policy(config: &ScopeConfig, private: &Path) -> SandboxPolicy {
     policy.read.clone_from(&config.read);
     policy.write.clone_from(&config.write);
     policy.network = config.network;
-    if config.unconfined {
-        policy.without = vec![
-            Layer::Landlock,
-            Layer::Seccomp,
-            Layer::Namespaces,
-            Layer::PidNamespace,
-            Layer::Seatbelt,
-        ];
+    match config.unconfined {
+        true => policy.unconfined(),
+        false => policy,
     }
-    policy
 }
 
 /// `bash` where there is one: scripts are most often written for it.

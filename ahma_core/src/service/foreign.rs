@@ -56,9 +56,10 @@ pub(super) async fn call(
     };
     let mode = context.style.mode(asked, ExecutionMode::Sync);
     let outcome = Outcome::default();
+    let arguments_text = serde_json::to_string(&arguments).unwrap_or_default();
     let job = ForeignJob {
-        shown: shown(tool.as_ref(), &arguments),
-        arguments_text: Value::Object(arguments.clone()).to_string(),
+        shown: shown(tool.as_ref(), &arguments_text),
+        arguments_text,
         name: name.to_owned(),
         tool: Arc::clone(tool),
         call: ForeignCall {
@@ -100,8 +101,7 @@ async fn after(limit: Option<Duration>) {
     }
 }
 
-fn shown(tool: &dyn ForeignTool, arguments: &Map<String, Value>) -> String {
-    let arguments = Value::Object(arguments.clone()).to_string();
+fn shown(tool: &dyn ForeignTool, arguments: &str) -> String {
     let end = arguments.floor_char_boundary(SHOWN);
     let more = if end < arguments.len() { "…" } else { "" };
     let (server, name) = (tool.server(), tool.name());

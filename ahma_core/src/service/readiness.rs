@@ -11,6 +11,7 @@ use tokio::time::sleep;
 use super::call_error::CallError;
 use super::caller_pattern;
 use super::context::ServiceContext;
+use crate::listening::listening_address;
 use crate::operation::OperationHandle;
 
 /// Without a condition, a service has started when it has lived for this long.
@@ -19,8 +20,6 @@ const ALIVE: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Processes whose networks are looked at.
 const MAX_PROCESSES: usize = 32;
-/// In the tables of the kernel: a socket that listens.
-const LISTENING: &str = "0A";
 
 /// What a caller may wait for. The arguments have been checked.
 #[derive(Debug, Clone, Deserialize)]
@@ -139,24 +138,23 @@ async fn is_listened_on(port: u16, tables: Vec<PathBuf>) -> bool {
         let mut tables = tables
             .iter()
             .filter_map(|it| std::fs::read_to_string(it).ok());
-        tables.any(|table| table.lines().skip(1).any(|line| listens(line, port)))
+        tables.any(|table| {
+            table
+                .lines()
+                .skip(1)
+                .any(|line| listening_address(line, port).is_some())
+        })
     });
     looking.await.unwrap_or(false)
-}
-
-/// Whether a line of such a table is of a socket that listens on a port.
-fn listens(line: &str, port: u16) -> bool {
-    let mut fields = line.split_ascii_whitespace().skip(1);
-    let (local, _remote, state) = (fields.next(), fields.next(), fields.next());
-    let own = local
-        .and_then(|it| it.rsplit_once(':'))
-        .map(|(_, port)| port);
-    state == Some(LISTENING) && own.is_some_and(|own| u16::from_str_radix(own, 16) == Ok(port))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn listens(line: &str, port: u16) -> bool {
+        listening_address(line, port).is_some()
+    }
 
     #[test]
     fn a_port_is_the_same_however_the_number_is_written() {

@@ -29,11 +29,9 @@ impl Server {
         Self::of(command, scope, (tool, "command"), further)
     }
 
-    /// The same, whose calls do not say that they wait.
-    pub(crate) fn without_waiting(scope: &Path, tool: &'static str) -> Self {
-        let mut command = Command::new(AHMA_MCP);
-        command.args(["--audit-log", "off"]);
-        Self::of(command, scope, (tool, "command"), json!({}))
+    /// The calls from now on say this beside their argument.
+    pub(crate) fn say(&mut self, further: Value) {
+        self.further = further;
     }
 
     /// Any server, with the tool that is called and its argument.

@@ -19,7 +19,8 @@ use super::intervals::Intervals;
 use super::tree::Reach;
 use crate::owner_warnings::OwnerWarnings;
 
-/// An operation that ran so many times as long as a look waits for one.
+/// An operation that ran so many times as long as a look waits for one, unless another one that ended had one made in such
+/// a time before: many at the same time must not keep a core busy with looks.
 const WORTH_WAITING: u32 = 20;
 /// What it takes to ask for one.
 const ASKING: Duration = Duration::from_micros(200);
@@ -63,6 +64,8 @@ pub(super) struct Shared {
     is_scheduled: AtomicBool,
     /// How long a look at everything takes, in nanoseconds.
     cost: AtomicU64,
+    /// When an operation that ended last asked for one.
+    asked: Mutex<Option<Instant>>,
     quick: Mutex<Vec<(PathBuf, Option<Identity>)>>,
     /// What the protected paths are; none before the first look.
     protected: Mutex<Option<Vec<ProtectedPath>>>,
@@ -94,6 +97,7 @@ impl ScopeGuard {
                 since: Mutex::default(),
                 is_scheduled: AtomicBool::new(false),
                 cost: AtomicU64::new(0),
+                asked: Mutex::default(),
                 quick: Mutex::default(),
                 protected: Mutex::default(),
                 needs_renewal: AtomicBool::new(false),
@@ -133,9 +137,7 @@ impl ScopeGuard {
         let ran = running.since.elapsed();
         drop(running);
         self.schedule();
-        let cost = Duration::from_nanos(self.shared.cost.load(Ordering::Relaxed));
-        let is_worth_it = cost > Duration::ZERO && ran >= (cost + ASKING) * WORTH_WAITING;
-        if is_worth_it {
+        if self.shared.is_worth_a_look(ran) {
             self.look(Reach::Everywhere).await;
         } else if self.shared.has_changed() {
             self.look(Reach::Top).await;
@@ -214,6 +216,21 @@ impl Shared {
     /// Whether no operation has begun or ended since the guard asked last.
     pub(super) fn is_done(&self) -> bool {
         !self.is_scheduled.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether an operation that ran so long and has ended waits for a look at everything.
+    fn is_worth_a_look(&self, ran: Duration) -> bool {
+        let cost = Duration::from_nanos(self.cost.load(Ordering::Relaxed));
+        let worth = (cost + ASKING) * WORTH_WAITING;
+        if cost == Duration::ZERO || ran < worth {
+            return false;
+        }
+        let mut asked = lock(&self.asked);
+        let is_due = asked.is_none_or(|it| it.elapsed() >= worth);
+        if is_due {
+            *asked = Some(Instant::now());
+        }
+        is_due
     }
 
     pub(super) fn set_cost(&self, took: Duration) {
@@ -308,6 +325,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operations_that_end_together_share_a_look() {
+        let (requests, _received) = std::sync::mpsc::channel();
+        let guard = ScopeGuard::new(requests, None);
+        let (short, long) = (Duration::from_millis(1), Duration::from_secs(7200));
+        assert!(!guard.shared.is_worth_a_look(long), "nobody has looked yet");
+        guard.shared.set_cost(Duration::from_secs(180));
+        assert!(!guard.shared.is_worth_a_look(short));
+        assert!(guard.shared.is_worth_a_look(long));
+        assert!(!guard.shared.is_worth_a_look(long), "just asked for");
+    }
 
     /// Proves: S54.
     #[tokio::test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ahma_http_mcp_client::{Params, Request, RequestError};
 use serde_json::{Map, Value};
 
-use super::{Upstream, result_of};
+use super::Upstream;
+use super::calling::result_of;
 use crate::registry::{ContentError, ForeignError, ForeignResult};
 
 impl Upstream {

@@ -1,0 +1,154 @@
+//! The making of a connection: once, however many wait for it, and after the pause that failures ask for.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::time::{sleep, timeout};
+
+use super::{Connection, RESTART_WAIT, Status, Upstream, lock};
+use crate::audit::timestamp;
+use crate::config::downstream::TransportSpec;
+
+impl Upstream {
+    /// A connection, made where there is none. Whoever waits may go; it is made all the same, and once.
+    pub(super) async fn connected(self: &Arc<Self>) -> Result<InUse, String> {
+        if let Some(connection) = self.current() {
+            return Ok(connection);
+        }
+        let has_failed = self.state().error.is_some();
+        let upstream = Arc::clone(self);
+        let making = tokio::spawn(async move {
+            let _connecting = upstream.connecting.lock().await;
+            if let Some(connection) = upstream.current() {
+                return Ok(connection);
+            }
+            let last = upstream.state().connection.clone();
+            if let Some((last, why)) = last.and_then(|it| it.client.ended().map(|why| (it, why))) {
+                upstream.note_end(&last, &why);
+            }
+            let wait = upstream.state().backoff.wait(Instant::now());
+            if wait > RESTART_WAIT {
+                return Err(upstream.why_not(wait));
+            }
+            sleep(wait).await;
+            upstream.connect().await?;
+            let current = upstream.current();
+            current.ok_or_else(|| upstream.why_not(Duration::ZERO))
+        });
+        // The first start may install something.
+        let limit = match has_failed {
+            true => RESTART_WAIT,
+            false => RESTART_WAIT.max(self.spec.timeout),
+        };
+        match timeout(limit, making).await {
+            Ok(Ok(made)) => made,
+            Ok(Err(_)) => Err("the server is stopping".to_owned()),
+            Err(_) => Err(format!(
+                "the server `{}` is still starting; try again in a moment",
+                self.name()
+            )),
+        }
+    }
+
+    /// The connection that there is. It is not ended for want of use while this is held.
+    fn current(&self) -> Option<InUse> {
+        let state = self.state();
+        let current = state.connection.as_ref();
+        let current = current.filter(|it| it.client.ended().is_none());
+        current.map(InUse::of)
+    }
+
+    fn why_not(&self, wait: Duration) -> String {
+        let state = self.state();
+        let (server, since) = (self.name(), timestamp(state.since));
+        let why = state.error.clone().unwrap_or_default();
+        let seconds = wait.as_secs().max(1);
+        format!(
+            "the server `{server}` does not run since {since}: {why}. It is started again in {seconds} s; \
+             `get_server_info` shows what it said"
+        )
+    }
+
+    /// What its entry asks for and is not offered: it is not used without that.
+    fn not_offered(&self) -> Option<&'static str> {
+        let signs_in = matches!(
+            &self.spec.transport,
+            TransportSpec::Http { oauth: Some(_), .. }
+        );
+        if signs_in {
+            return Some("signing in is not offered yet; give a token in `headers`");
+        }
+        let per_session = "a process for each session is not offered yet; leave out `per_session`";
+        self.spec.per_session.then_some(per_session)
+    }
+
+    /// Makes a connection, and sees to it until it ends.
+    async fn connect(self: &Arc<Self>) -> Result<(), String> {
+        self.set(Status::Starting, None);
+        let connected = match self.not_offered() {
+            Some(why) => Err(why.to_owned()),
+            None => self.open().await,
+        };
+        let opened = match connected {
+            Ok(connected) => connected,
+            Err(why) => {
+                tracing::warn!(server = self.name(), "it cannot be used: {why}");
+                let mut state = self.state();
+                state.backoff.failed(Duration::ZERO, Instant::now());
+                drop(state);
+                self.set(Status::Error, Some(why.clone()));
+                return Err(format!(
+                    "the server `{}` cannot be used: {why}",
+                    self.name()
+                ));
+            }
+        };
+        let connection = Arc::new(Connection {
+            client: opened.client,
+            process: Mutex::new(opened.process),
+            port: opened.port,
+            in_use: AtomicUsize::new(0),
+            is_noted: AtomicBool::new(false),
+            last_used: Mutex::new(Instant::now()),
+            since: Instant::now(),
+        });
+        self.set(Status::Connected, None);
+        self.state().connection = Some(Arc::clone(&connection));
+        tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
+        // Over HTTP the answer decides about headers of later requests.
+        let must_list = !matches!(self.spec.transport, TransportSpec::Stdio(_));
+        if !self.is_known() {
+            self.list(&connection).await;
+        } else if must_list || self.spec.pin {
+            // What has to be approved is compared before anything is called.
+            self.list_tools_first(&connection).await;
+        } else {
+            self.lists_changed.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Starts it to learn what it offers.
+    pub(in super::super) async fn begin(self: &Arc<Self>) {
+        // Why not is noted already.
+        let _ = self.connected().await;
+    }
+}
+
+/// A connection while a call uses it.
+pub(super) struct InUse(pub(super) Arc<Connection>);
+
+impl InUse {
+    fn of(connection: &Arc<Connection>) -> Self {
+        connection.in_use.fetch_add(1, Ordering::Relaxed);
+        InUse(Arc::clone(connection))
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        *lock(&self.0.last_used) = Instant::now();
+        self.0.in_use.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -72,6 +72,8 @@ pub struct Request<'r> {
     pub timeout: Option<Duration>,
     /// Whether it may be sent again when it was lost on the way: it changes nothing.
     pub may_repeat: bool,
+    /// What the server may ask of us because of it, where each request says so; as always, when nothing is said.
+    pub capabilities: Option<Value>,
 }
 
 impl<'r> Request<'r> {
@@ -84,6 +86,7 @@ impl<'r> Request<'r> {
             progress: None,
             timeout: None,
             may_repeat: true,
+            capabilities: None,
         }
     }
 
@@ -210,7 +213,8 @@ impl Client {
         let limit = request.timeout.unwrap_or(self.shared.options.timeout);
         let mut meta = request.meta;
         if self.peer().is_stateless {
-            meta.extend(stateless_meta(&self.shared.options.facts));
+            let facts = &self.shared.options.facts;
+            meta.extend(stateless_meta(facts, request.capabilities.as_ref()));
         }
         let (method, params, may_repeat) = (request.method, request.params, request.may_repeat);
         // Progress is told once, so such a request is sent once.

@@ -102,8 +102,12 @@ pub(crate) trait Asking: Sync {
     ) -> impl Future<Output = Result<Box<RawValue>, RequestError>> + Send;
 }
 
-/// What every request of [`STATELESS`] carries.
-pub(crate) fn stateless_meta(facts: &ClientFacts) -> Map<String, Value> {
+/// What every request of [`STATELESS`] carries, with other capabilities than usual where some are given.
+pub(crate) fn stateless_meta(
+    facts: &ClientFacts,
+    capabilities: Option<&Value>,
+) -> Map<String, Value> {
+    let capabilities = capabilities.unwrap_or(&facts.capabilities);
     let key = |name: &str| format!("io.modelcontextprotocol/{name}");
     [
         (key("protocolVersion"), json!(STATELESS)),
@@ -111,7 +115,7 @@ pub(crate) fn stateless_meta(facts: &ClientFacts) -> Map<String, Value> {
             key("clientInfo"),
             json!({ "name": facts.name, "version": facts.version }),
         ),
-        (key("clientCapabilities"), facts.capabilities.clone()),
+        (key("clientCapabilities"), capabilities.clone()),
     ]
     .into_iter()
     .collect()
@@ -164,7 +168,7 @@ async fn either(asking: &impl Asking, facts: &ClientFacts) -> Result<PeerFacts, 
 }
 
 async fn discover(asking: &impl Asking, facts: &ClientFacts) -> Result<Probe, RequestError> {
-    let params = Params::new().with("_meta", &stateless_meta(facts));
+    let params = Params::new().with("_meta", &stateless_meta(facts, None));
     let answer = match asking.ask("server/discover", params).await {
         Ok(answer) => answer,
         Err(RequestError::Refused(error)) if !REFUSALS.contains(&error.code) => {

@@ -23,6 +23,6 @@ pub use message::{
     MAX_NAME_LEN, MessageError, ParsedMessage, cancelling, cancels, parse_message, without_bom,
 };
 pub use message_trace::{Direction, MessageTrace};
-pub use raw_results::{RawResults, RawSlot};
+pub use raw_results::{QUESTION, RawResults, RawSlot};
 pub use request_ids::RequestIds;
 pub use session_handle::{SessionGuard, SessionHandle};

@@ -14,6 +14,9 @@ use rmcp::service::{NotificationContext, RequestContext, Service};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
+/// The kind of a result that asks the client something, since 2026-07-28.
+pub const QUESTION: &str = "input_required";
+
 /// Where a handler leaves the result of one request. Found in the extensions of the request.
 #[derive(Debug, Clone, Default)]
 pub struct RawSlot(Arc<Mutex<Option<Value>>>);
@@ -46,8 +49,10 @@ impl RawSlot {
         let Some(Value::Object(mut result)) = left else {
             return None;
         };
-        // It belongs to one hop: the other server may speak another revision.
+        // It belongs to one hop: the other server may speak another revision. Only a question is passed on as one.
+        let is_question = result.get("resultType").is_some_and(|it| it == QUESTION);
         match is_stateless {
+            true if is_question => {}
             true => drop(result.insert("resultType".to_owned(), "complete".into())),
             false => drop(result.shift_remove("resultType")),
         }

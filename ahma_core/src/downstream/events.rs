@@ -1,12 +1,17 @@
-//! What a server says unasked: that its lists have changed, and messages for the log.
+//! What a server says and asks unasked: that its lists have changed, messages for the log, questions.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ahma_http_mcp_client::ServerEvents;
+use ahma_http_mcp_client::{ErrorAnswer, ServerEvents};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast};
+
+use super::questions::{self, OpenCalls};
 
 /// Lines that are no messages and are logged; more are counted only.
 const MAX_RUBBISH: usize = 5;
@@ -25,15 +30,23 @@ pub(super) struct UpstreamEvents {
     /// What it offers has changed. One is enough, however often it is said.
     pub(super) lists_changed: Arc<Notify>,
     messages: Messages,
+    /// Who can be asked what it asks.
+    calls: Arc<OpenCalls>,
     rubbish: AtomicUsize,
 }
 
 impl UpstreamEvents {
-    pub(super) fn new(server: &str, lists_changed: &Arc<Notify>, messages: &Messages) -> Self {
+    pub(super) fn new(
+        server: &str,
+        lists_changed: &Arc<Notify>,
+        messages: &Messages,
+        calls: &Arc<OpenCalls>,
+    ) -> Self {
         UpstreamEvents {
             server: server.to_owned(),
             lists_changed: Arc::clone(lists_changed),
             messages: messages.clone(),
+            calls: Arc::clone(calls),
             rubbish: AtomicUsize::new(0),
         }
     }
@@ -72,6 +85,18 @@ impl ServerEvents for UpstreamEvents {
             }
             _ => {}
         }
+    }
+
+    fn asked(
+        &self,
+        method: &str,
+        params: Option<Box<RawValue>>,
+    ) -> BoxFuture<'static, Result<Box<RawValue>, ErrorAnswer>> {
+        if method != questions::METHOD {
+            return ready(Err(ErrorAnswer::no_method(method))).boxed();
+        }
+        let calls = Arc::clone(&self.calls);
+        async move { calls.ask(params).await }.boxed()
     }
 
     fn rubbish(&self, text: &[u8]) {

@@ -22,6 +22,7 @@ mod managed;
 mod offered;
 mod ports;
 mod process;
+mod questions;
 mod record;
 mod secret_values;
 mod servers;

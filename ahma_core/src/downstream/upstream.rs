@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use super::backoff::Backoff;
 use super::ports::LeasedPort;
 use super::process::Process;
+use super::questions::OpenCalls;
 use super::record::{Compared, Record};
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
@@ -90,6 +91,8 @@ pub(super) struct Upstream {
     /// Held while what it offers is being noted.
     keeping: tokio::sync::Mutex<()>,
     stderr: StderrTail,
+    /// Calls whose clients it may ask something.
+    calls: Arc<OpenCalls>,
     lists_changed: Arc<Notify>,
     /// What is offered of it may have changed.
     changed: Arc<Notify>,
@@ -120,6 +123,7 @@ impl Upstream {
             connecting: tokio::sync::Mutex::default(),
             keeping: tokio::sync::Mutex::default(),
             stderr: StderrTail::default(),
+            calls: Arc::default(),
             lists_changed: Arc::default(),
             changed: Arc::clone(changed),
         })

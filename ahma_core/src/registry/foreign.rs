@@ -9,6 +9,7 @@ use rmcp::model::Tool;
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
 
+use super::asking::Asking;
 use super::foreign_content::{ContentError, ContentRequest, ForeignContent};
 
 /// A tool that another server runs.
@@ -37,6 +38,8 @@ pub struct ForeignCall {
     pub meta: Map<String, Value>,
     /// Hears of its progress.
     pub progress: Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>>,
+    /// How the server can ask the client something meanwhile.
+    pub asking: Asking,
 }
 
 /// How far a call is.

@@ -6,6 +6,7 @@
 //!
 //! Must not run a command or speak to a client: whether a program can be used is asked of a [`Prober`].
 
+mod asking;
 mod current;
 mod declared;
 mod definition;
@@ -18,6 +19,7 @@ mod surface;
 mod tool_files;
 mod watcher;
 
+pub(crate) use asking::{AskClient, AskError, Asking};
 pub(crate) use current::Registry;
 pub(crate) use declared::{Circumstances, DeclaredTools, Presentation, ProbeResults, Prober};
 pub use definition::definition;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use ahma_transport::{RawSlot, SessionHandle};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CustomNotification, ProgressNotificationParam, ProgressToken, RequestMetaObject,
-    ServerNotification,
+    CallToolRequestParams, CustomNotification, ProgressNotificationParam, ProgressToken,
+    RequestMetaObject, ServerNotification,
 };
 use rmcp::service::{Peer, RequestContext};
 use serde_json::{Map, Value, json};
@@ -19,13 +19,14 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::asking;
 use super::context::ServiceContext;
 use super::one_hop::{RESERVED, without_reserved};
 use super::progress::LiveProgress;
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
 use crate::operation::{OperationHandle, Origin};
-use crate::registry::{ForeignProgress, ForeignServers};
+use crate::registry::{Asking, ForeignProgress, ForeignServers};
 
 /// A longer name of a client is cut.
 const MAX_CLIENT_LEN: usize = 200;
@@ -49,6 +50,8 @@ pub(super) struct Caller {
     listener: Option<Listener>,
     /// What of its `_meta` is for a server behind this one.
     passed_on: Map<String, Value>,
+    /// How a server behind this one can ask it something.
+    asking: Asking,
     /// Where a result is left that the SDK could not carry whole.
     whole: Option<RawSlot>,
 }
@@ -100,8 +103,25 @@ impl Caller {
                 wants_messages: Arc::clone(wants_messages),
             }),
             passed_on: for_others(&context.meta),
+            asking: Asking::Never("it can be asked while it calls a tool only"),
             whole: RawSlot::of(&context.extensions),
         }
+    }
+
+    /// A client that calls a tool, and can be asked something meanwhile.
+    pub(super) fn of_call(
+        context: &RequestContext<RoleServer>,
+        wants_messages: &Arc<AtomicBool>,
+        request: &CallToolRequestParams,
+    ) -> Self {
+        let mut caller = Caller::of(context, wants_messages);
+        caller.asking = asking::of(context, &caller.origin.key, request);
+        caller
+    }
+
+    /// How a server behind this one can ask it something.
+    pub(super) fn asking(&self) -> Asking {
+        self.asking.clone()
     }
 
     /// What of its `_meta` is for a server behind this one.
@@ -147,6 +167,7 @@ impl Caller {
             live: None,
             listener: None,
             passed_on: Map::new(),
+            asking: Asking::Never("a step of a sequence has no client"),
             whole: None,
         }
     }

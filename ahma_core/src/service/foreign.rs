@@ -66,6 +66,7 @@ pub(super) async fn call(
             arguments,
             meta: caller.passed_on(),
             progress: caller.foreign_progress(),
+            asking: caller.asking(),
         },
         directory: context.hosts.policy().scope.clone(),
         outcome: Arc::clone(&outcome),

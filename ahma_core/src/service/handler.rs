@@ -372,8 +372,8 @@ impl ServerHandler for AhmaService {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let caller = Caller::of_call(&context, &self.wants_messages, &request);
         let arguments = request.arguments.unwrap_or_default();
-        let caller = Caller::of(&context, &self.wants_messages);
         match self.binding.context(&self.context, &context).await {
             Ok(scope) => dispatch::call(&scope, &request.name, arguments, &caller).await,
             Err(error) => Ok(respond::refused(&error).into()),

@@ -16,6 +16,8 @@ mod call_parameters;
 pub(crate) mod tools;
 
 #[cfg(feature = "server")]
+mod asking;
+#[cfg(feature = "server")]
 mod call_error;
 #[cfg(feature = "server")]
 mod caller;

@@ -1,18 +1,24 @@
-//! The calling of a tool of a server: sent once, its progress told, its result as it came. Must not answer clients.
+//! Calls of a server's tools: sent once, with progress, questions and an end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use ahma_http_mcp_client::{Request, RequestError};
+use ahma_http_mcp_client::{PeerFacts, Request, RequestError};
+use ahma_transport::QUESTION;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
 use super::Upstream;
-use crate::registry::{ForeignCall, ForeignError, ForeignProgress, ForeignResult};
+use crate::registry::{Asking, ForeignCall, ForeignError, ForeignProgress, ForeignResult};
 
 /// A longer result is read beside the runtime.
 const LONG: usize = 256 * 1024;
+/// No call takes longer, however often its client is asked.
+const LONGEST: Duration = Duration::from_secs(6 * 3600);
+const RESULT_TYPE: &str = "resultType";
+const BY_RESULTS: &str = "servers of 2026-07-28 ask by results";
 
 #[derive(Deserialize)]
 struct Progress {
@@ -36,9 +42,11 @@ impl Upstream {
             let connection = &in_use.0;
             // After it has said what it offers now.
             self.refuse_held(tool, connection).await?;
+            let peer = connection.client.peer();
             let mut request = Request::call(tool, &arguments);
             request.meta.clone_from(&call.meta);
-            request.timeout = Some(self.spec.timeout);
+            // The limit is kept here: it stands still while the client thinks.
+            request.timeout = Some(LONGEST.max(self.spec.timeout));
             request.progress = progress.take().map(|mut progress| {
                 let told: Box<dyn FnMut(&RawValue) + Send> = Box::new(move |params| {
                     if let Ok(now) = serde_json::from_str::<Progress>(params.get()) {
@@ -51,13 +59,57 @@ impl Upstream {
                 });
                 told
             });
-            match connection.client.request(request).await {
-                Ok(result) => return result_of(result).await,
+            let mut open = self.calls.open(&asking_of(peer, &call.asking));
+            if peer.is_stateless {
+                answer_and_declare(&mut request, &call.asking);
+            }
+            let answer = tokio::select! {
+                biased;
+                answer = connection.client.request(request) => answer,
+                () = open.expired(self.spec.timeout) => Err(RequestError::Timeout(self.spec.timeout)),
+            };
+            match answer {
+                Ok(result) => {
+                    let result = result_of(result).await?;
+                    return self.question_or_not(result, peer, &call.asking);
+                }
                 // It was lost before it was sent; the next connection takes it, once.
                 Err(error) if is_first && error.has_not_run() => is_first = false,
                 Err(error) => return Err(self.explained(&error)),
             }
         }
+    }
+
+    /// A question is passed on to a client that knows such questions; to no other one.
+    pub(super) fn question_or_not(
+        &self,
+        mut result: Map<String, Value>,
+        peer: &PeerFacts,
+        asking: &Asking,
+    ) -> Result<ForeignResult, ForeignError> {
+        let is_question =
+            peer.is_stateless && result.get(RESULT_TYPE).is_some_and(|it| it == QUESTION);
+        if !is_question {
+            result.shift_remove(RESULT_TYPE);
+            return Ok(ForeignResult(result));
+        }
+        let why = match asking {
+            Asking::ByResult { capability, .. } if !capability.is_null() => {
+                return Ok(ForeignResult(result));
+            }
+            Asking::ByResult { .. } => {
+                "the client of this call does not declare the capability `elicitation`"
+            }
+            Asking::ByRequest(_) => {
+                "it asks in the way of 2026-07-28, which the client of this call does not speak"
+            }
+            Asking::Never(why) => why,
+        };
+        Err(ForeignError::Refused(format!(
+            "the server `{}` has a question and cannot go on: {why}. Use a client that can be asked, or give the server what \
+             it asks for in the arguments",
+            self.name()
+        )))
     }
 
     pub(super) fn explained(&self, error: &RequestError) -> ForeignError {
@@ -83,10 +135,35 @@ impl Upstream {
     }
 }
 
+/// How a server may ask by requests.
+fn asking_of(peer: &PeerFacts, asking: &Asking) -> Asking {
+    match peer.is_stateless {
+        true => Asking::Never(BY_RESULTS),
+        false => asking.clone(),
+    }
+}
+
+/// Tells a server of 2026-07-28 whether the client can be asked, and what it has answered.
+fn answer_and_declare(request: &mut Request<'_>, asking: &Asking) {
+    request.capabilities = Some(json!({}));
+    if let Asking::ByResult {
+        capability,
+        answers,
+    } = asking
+    {
+        if !capability.is_null() {
+            request.capabilities = Some(json!({ "elicitation": capability }));
+        }
+        for (name, value) in answers {
+            request.params = std::mem::take(&mut request.params).with(name, value);
+        }
+    }
+}
+
 /// What a result holds. A long one is read beside the runtime: its length, the server decides.
-pub(super) async fn result_of(result: Box<RawValue>) -> Result<ForeignResult, ForeignError> {
+pub(super) async fn result_of(result: Box<RawValue>) -> Result<Map<String, Value>, ForeignError> {
     let read = |result: &RawValue| match serde_json::from_str(result.get()) {
-        Ok(Value::Object(result)) => Ok(ForeignResult(result)),
+        Ok(Value::Object(result)) => Ok(result),
         _ => Err(ForeignError::Refused(
             "its result is not an object".to_owned(),
         )),

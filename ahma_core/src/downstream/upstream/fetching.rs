@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 
 use super::Upstream;
 use super::calling::result_of;
-use crate::registry::{ContentError, ForeignError, ForeignResult};
+use crate::registry::{Asking, ContentError, ForeignError, ForeignResult};
+
+/// Questions are passed on where tools are called.
+const NEVER: Asking = Asking::Never("clients are asked while they call tools only");
 
 impl Upstream {
     /// Fetches something by a request that changes nothing.
@@ -25,7 +28,11 @@ impl Upstream {
             request.meta.clone_from(&meta);
             request.timeout = Some(self.spec.timeout);
             match connection.client.request(request).await {
-                Ok(result) => return result_of(result).await.map_err(|it| self.unusable(&it)),
+                Ok(result) => {
+                    let result = result_of(result).await.map_err(|it| self.unusable(&it))?;
+                    let passed_on = self.question_or_not(result, connection.client.peer(), &NEVER);
+                    return passed_on.map_err(|it| self.unusable(&it));
+                }
                 // The connection was lost, maybe long ago; the next one takes it, once.
                 Err(_) if is_first && connection.client.ended().is_some() => is_first = false,
                 Err(RequestError::Refused(error)) => {

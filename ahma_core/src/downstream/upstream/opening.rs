@@ -29,12 +29,15 @@ impl Upstream {
             self.name(),
             &self.lists_changed,
             &self.means.messages,
+            &self.calls,
         ));
         let options = ClientOptions {
             facts: ClientFacts {
                 name: "ahma_mcp".to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                capabilities: json!({}),
+                // Always the same: servers offer other tools to clients that can be asked. Whether a client really can is
+                // said when one is.
+                capabilities: json!({ "elicitation": { "form": {}, "url": {} } }),
                 revision: self.spec.protocol_version.clone(),
             },
             connect_timeout: CONNECT_TIMEOUT,

@@ -8,6 +8,7 @@ mod declared;
 mod developer;
 mod downstream;
 mod downstream_more;
+mod downstream_questions;
 mod errors;
 mod explained;
 mod further_programs;

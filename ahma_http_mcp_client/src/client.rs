@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::config::UrlEntry;
@@ -20,6 +21,7 @@ use crate::link::{HttpLink, LineLink, Link, Outgoing, OutgoingRequest};
 use crate::listing::{self, Listed};
 use crate::message::{self, Params};
 use crate::request_error::RequestError;
+use crate::subscription;
 
 /// Tries after the first one, where another try can do no harm.
 const RETRIES: u32 = 3;
@@ -39,6 +41,8 @@ pub struct ClientOptions {
     pub max_message: usize,
     /// Who hears what the server says unasked.
     pub events: Arc<dyn ServerEvents>,
+    /// Whether changes of lists are to be heard, which takes a request of its own since 2026-07-28.
+    pub listens: bool,
 }
 
 impl Default for ClientOptions {
@@ -54,6 +58,7 @@ impl Default for ClientOptions {
             timeout: Duration::from_secs(30),
             max_message: 16 << 20,
             events: Arc::new(()),
+            listens: false,
         }
     }
 }
@@ -105,9 +110,18 @@ impl<'r> Request<'r> {
 /// A server that answers.
 pub struct Client {
     shared: Arc<Shared>,
+    listening: Option<AbortHandle>,
 }
 
-struct Shared {
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(listening) = &self.listening {
+            listening.abort();
+        }
+    }
+}
+
+pub(crate) struct Shared {
     exchange: Arc<Exchange>,
     link: Link,
     options: ClientOptions,
@@ -181,8 +195,17 @@ impl Client {
             let request = None;
             shared.link.send(Outgoing { body, request }).await?;
         }
+        // Who has no session is told of changes only while it listens.
+        let filter = match peer.is_stateless {
+            true => subscription::filter(&peer.capabilities),
+            false => Map::new(),
+        };
         let _ = shared.peer.set(peer);
-        Ok(Client { shared })
+        let listening = match filter.is_empty() || !shared.options.listens {
+            true => None,
+            false => Some(subscription::listen(Arc::clone(&shared), filter)),
+        };
+        Ok(Client { shared, listening })
     }
 
     /// What is known of the server.
@@ -302,6 +325,21 @@ impl Asking for Shared {
 }
 
 impl Shared {
+    /// A request that lasts as long as the server wants.
+    pub(crate) async fn subscribe(
+        &self,
+        method: &str,
+        params: Params,
+    ) -> Result<Box<RawValue>, RequestError> {
+        let meta = stateless_meta(&self.options.facts, None);
+        self.try_once(method, params, meta, None).await
+    }
+
+    /// Whether the connection has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.exchange.ended().is_some()
+    }
+
     async fn try_once(
         &self,
         method: &str,

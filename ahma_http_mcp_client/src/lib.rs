@@ -26,6 +26,7 @@ mod listing;
 mod message;
 mod process_group;
 mod request_error;
+mod subscription;
 
 pub use client::{Client, ClientOptions, Request};
 pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};

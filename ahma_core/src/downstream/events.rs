@@ -2,7 +2,7 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ahma_http_mcp_client::{ErrorAnswer, ServerEvents};
 use futures_util::FutureExt as _;
@@ -32,6 +32,8 @@ pub(super) struct UpstreamEvents {
     messages: Messages,
     /// Who can be asked what it asks.
     calls: Arc<OpenCalls>,
+    /// Whether a subscription has been acknowledged.
+    subscribed: AtomicBool,
     rubbish: AtomicUsize,
 }
 
@@ -47,6 +49,7 @@ impl UpstreamEvents {
             lists_changed: Arc::clone(lists_changed),
             messages: messages.clone(),
             calls: Arc::clone(calls),
+            subscribed: AtomicBool::new(false),
             rubbish: AtomicUsize::new(0),
         }
     }
@@ -77,6 +80,12 @@ impl ServerEvents for UpstreamEvents {
             "notifications/tools/list_changed"
             | "notifications/prompts/list_changed"
             | "notifications/resources/list_changed" => self.lists_changed.notify_one(),
+            // A subscription that was made anew: what happened in between was not told.
+            "notifications/subscriptions/acknowledged" => {
+                if self.subscribed.swap(true, Ordering::Relaxed) {
+                    self.lists_changed.notify_one();
+                }
+            }
             "notifications/message" => {
                 let said = params.map(RawValue::get).unwrap_or_default();
                 let end = said.floor_char_boundary(SHOWN);

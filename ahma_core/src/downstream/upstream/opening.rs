@@ -44,6 +44,7 @@ impl Upstream {
             timeout: self.spec.timeout,
             max_message: MAX_MESSAGE,
             events,
+            listens: true,
         };
         match &self.spec.transport {
             TransportSpec::Stdio(program) => {

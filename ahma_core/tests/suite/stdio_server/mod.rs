@@ -7,6 +7,7 @@ mod confinement;
 mod declared;
 mod developer;
 mod downstream;
+mod downstream_changes;
 mod downstream_more;
 mod downstream_questions;
 mod errors;

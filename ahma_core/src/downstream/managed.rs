@@ -8,6 +8,7 @@ use ahma_http_mcp_client::{Client, ClientOptions, RequestError, UrlEntry};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use super::listener::{self, Listener};
 use super::ports::{LeasedPort, PortRegistry};
 use super::process::{Process, ProcessSpec};
 use super::stderr_tail::StderrTail;
@@ -57,7 +58,10 @@ where
                     port,
                 });
             }
-            Err(Fault::PortTaken) => port.is_dead(),
+            Err(Fault::PortTaken) => {
+                process.stop().await;
+                port.is_dead();
+            }
             Err(Fault::Other(why)) => {
                 process.stop().await;
                 return Err(why);
@@ -80,6 +84,15 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
     let trying = async {
         loop {
             let left = READY_TIMEOUT.saturating_sub(began.elapsed());
+            match (whose(port, process.pipe()).await, left.is_zero()) {
+                (Listener::Own | Listener::Unknown, _) => {}
+                (Listener::Other, true) => return Err(Fault::PortTaken),
+                (Listener::Nobody, true) => return Err(silent(port)),
+                (Listener::Nobody | Listener::Other, false) => {
+                    sleep(TRY_EVERY).await;
+                    continue;
+                }
+            }
             let mut options = options.clone();
             options.connect_timeout = left;
             match Client::at(&entry, options).await {
@@ -90,10 +103,7 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
                 }
                 Err(error) if error.has_not_run() && !left.is_zero() => sleep(TRY_EVERY).await,
                 Err(error) if error.has_not_run() || matches!(error, RequestError::Timeout(_)) => {
-                    let seconds = READY_TIMEOUT.as_secs();
-                    return Err(Fault::Other(format!(
-                        "it did not answer on port {port} within {seconds} s"
-                    )));
+                    return Err(silent(port));
                 }
                 Err(error) => return Err(Fault::Other(error.to_string())),
             }
@@ -114,6 +124,19 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
             "it listens on port {port} for other machines too; it has to listen on 127.0.0.1 only"
         ))),
     }
+}
+
+fn silent(port: u16) -> Fault {
+    let seconds = READY_TIMEOUT.as_secs();
+    Fault::Other(format!(
+        "it did not answer on port {port} within {seconds} s"
+    ))
+}
+
+/// Who listens on a port. How many processes there are, others decide.
+async fn whose(port: u16, pipe: u64) -> Listener {
+    let looking = spawn_blocking(move || listener::look(port, pipe));
+    looking.await.unwrap_or(Listener::Other)
 }
 
 /// Whether a port can be reached from other machines.

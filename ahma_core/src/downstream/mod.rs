@@ -18,6 +18,7 @@ mod content;
 mod differences;
 mod events;
 mod inspection;
+mod listener;
 mod managed;
 mod offered;
 mod ports;

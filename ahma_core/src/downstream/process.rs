@@ -30,6 +30,8 @@ pub(super) struct ProcessSpec {
 pub(super) struct Process {
     /// Says that it is to end; dropping it says so too.
     stop: Option<oneshot::Sender<()>>,
+    /// The number of the pipe of its standard error, which what it starts has too, and nobody else.
+    pipe: u64,
     exited: watch::Receiver<Option<Ended>>,
 }
 
@@ -70,6 +72,7 @@ impl Process {
         let (mut command, errors) = started.map_err(|error| why(&error))?;
         reading.release();
         let output = command.take_output().ok_or("it has no output")?;
+        let pipe = rustix::fs::fstat(&errors).map_err(|error| why(&error))?;
         tokio::spawn(stderr.clone().read(server.to_owned(), errors));
         let (stop, stopped) = oneshot::channel();
         let (tell, exited) = watch::channel(None);
@@ -104,9 +107,15 @@ impl Process {
         });
         let process = Process {
             stop: Some(stop),
+            pipe: pipe.st_ino,
             exited,
         };
         Ok((process, Pipes { input, output }))
+    }
+
+    /// The number of the pipe of its standard error.
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
     }
 
     /// Waits until no process of it is left, and says how it ended.

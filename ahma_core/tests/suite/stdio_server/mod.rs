@@ -9,6 +9,7 @@ mod developer;
 mod downstream;
 mod downstream_changes;
 mod downstream_more;
+mod downstream_ports;
 mod downstream_questions;
 mod errors;
 mod explained;

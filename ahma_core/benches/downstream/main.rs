@@ -14,6 +14,7 @@
 #[path = "../stdio/client.rs"]
 mod client;
 mod echo;
+mod gateways;
 
 use std::path::Path;
 use std::process::Command;
@@ -60,6 +61,10 @@ fn main() {
             args: vec![script.to_str().unwrap().to_owned()],
         },
     ];
+    if std::env::args().any(|it| it == "gateways") {
+        upstreams.iter().for_each(gateways::measure);
+        return;
+    }
     for upstream in upstreams {
         let (scope, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut ways = [

@@ -81,10 +81,10 @@ impl ServerEvents for UpstreamEvents {
             | "notifications/prompts/list_changed"
             | "notifications/resources/list_changed" => self.lists_changed.notify_one(),
             // A subscription that was made anew: what happened in between was not told.
-            "notifications/subscriptions/acknowledged" => {
-                if self.subscribed.swap(true, Ordering::Relaxed) {
-                    self.lists_changed.notify_one();
-                }
+            "notifications/subscriptions/acknowledged"
+                if self.subscribed.swap(true, Ordering::Relaxed) =>
+            {
+                self.lists_changed.notify_one();
             }
             "notifications/message" => {
                 let said = params.map(RawValue::get).unwrap_or_default();

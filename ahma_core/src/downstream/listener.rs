@@ -85,7 +85,6 @@ fn parent(pid: u32) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "called beside the runtime")]
 fn is_link_to(path: &Path, name: &str) -> bool {
     fs::read_link(path).is_ok_and(|it| it.as_os_str() == name)
 }

@@ -17,7 +17,7 @@ use crate::config::UrlEntry;
 use crate::exchange::{Exchange, OnProgress, PendingAnswer, ServerEvents};
 use crate::http as http_client;
 use crate::lifecycle::{self, Asking, ClientFacts, PeerFacts, stateless_meta};
-use crate::link::{HttpLink, LineLink, Link, Outgoing, OutgoingRequest};
+use crate::link::{Authorized, HttpLink, LineLink, Link, Outgoing, OutgoingRequest};
 use crate::listing::{self, Listed};
 use crate::message::{self, Params};
 use crate::request_error::RequestError;
@@ -160,11 +160,14 @@ impl Client {
         }
         let client = http_client::pooled_client(&url, entry.socket());
         let client = client.map_err(|error| wrong(error.to_string()))?;
+        let authorized = Authorized::new(entry.authorization(), &url)
+            .map_err(|error| wrong(error.to_string()))?;
         let (exchange, replies) = Exchange::new(Arc::clone(&options.events));
         let link = HttpLink::new(
             client,
             url,
             headers,
+            authorized,
             &exchange,
             replies,
             options.max_message,

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::authorization::Authorization;
 use crate::error::ConfigError;
 
 /// How a server is reached.
@@ -37,7 +39,20 @@ pub struct UrlEntry {
     url: String,
     headers: BTreeMap<String, String>,
     socket: Option<PathBuf>,
+    authorization: Option<Authorizing>,
 }
+
+/// Who gives the requests to a server their tokens. One is equal to itself only.
+#[derive(Clone)]
+struct Authorizing(Arc<dyn Authorization>);
+
+impl PartialEq for Authorizing {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Authorizing {}
 
 impl UrlEntry {
     /// Of a server at this URL, which may hold a key, with headers that every request carries.
@@ -47,12 +62,26 @@ impl UrlEntry {
             url,
             headers,
             socket: None,
+            authorization: None,
         }
     }
 
     /// Of the same server, reached through a Unix socket.
     pub fn through(self, socket: Option<PathBuf>) -> Self {
         UrlEntry { socket, ..self }
+    }
+
+    /// Of the same server, whose requests carry tokens, in place of an `Authorization` that was configured.
+    pub fn authorized_by(self, authorization: Arc<dyn Authorization>) -> Self {
+        let authorization = Some(Authorizing(authorization));
+        UrlEntry {
+            authorization,
+            ..self
+        }
+    }
+
+    pub(crate) fn authorization(&self) -> Option<Arc<dyn Authorization>> {
+        self.authorization.as_ref().map(|it| Arc::clone(&it.0))
     }
 
     pub(crate) fn socket(&self) -> Option<&Path> {

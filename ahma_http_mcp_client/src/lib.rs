@@ -13,6 +13,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod auth;
+mod authorization;
 mod client;
 mod config;
 mod connection;
@@ -27,7 +29,9 @@ mod message;
 mod process_group;
 mod request_error;
 mod subscription;
+mod secret;
 
+pub use authorization::{Authorization, Refusal};
 pub use client::{Client, ClientOptions, Request};
 pub use config::{CommandEntry, McpConfig, ServerEntry, UrlEntry};
 pub use connection::Connection;
@@ -39,3 +43,4 @@ pub use listing::Listed;
 pub use message::Params;
 pub use request_error::{ErrorAnswer, RequestError};
 pub use rmcp::model::Tool;
+pub use secret::Secret;

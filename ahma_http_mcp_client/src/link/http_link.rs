@@ -13,8 +13,10 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
+use super::authorized::Authorized;
+use super::http_failure::{SHOWN, refused, shown, why};
 use super::sse_reader::SseReader;
-use super::{Outgoing, request_headers};
+use super::{Outgoing, authorized, request_headers};
 use crate::exchange::Exchange;
 use crate::lifecycle::STATELESS;
 use crate::request_error::RequestError;
@@ -28,8 +30,6 @@ const RESUME_AFTER: Duration = Duration::from_millis(500);
 const MAX_RESUME_AFTER: Duration = Duration::from_secs(30);
 /// How long a good-bye may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// What is read of a page that is no answer, to be shown.
-const SHOWN: usize = 200;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -42,6 +42,7 @@ struct Inner {
     client: Client,
     url: reqwest::Url,
     headers: HeaderMap,
+    authorized: Authorized,
     exchange: Arc<Exchange>,
     session: Mutex<Option<HeaderValue>>,
     /// The revision, and whether there are no sessions in it.
@@ -60,6 +61,7 @@ impl HttpLink {
         client: Client,
         url: reqwest::Url,
         headers: HeaderMap,
+        authorized: Authorized,
         exchange: &Arc<Exchange>,
         mut replies: mpsc::Receiver<Vec<u8>>,
         max: usize,
@@ -68,6 +70,7 @@ impl HttpLink {
             client,
             url,
             headers,
+            authorized,
             exchange: Arc::clone(exchange),
             session: Mutex::default(),
             agreed: OnceLock::new(),
@@ -159,7 +162,7 @@ impl HttpLink {
         if let Some(session) = session {
             let request = self.0.client.delete(self.0.url.clone());
             let request = self.0.with_headers(request).header(SESSION, session);
-            let _ = timeout(CLOSE_TIMEOUT, request.send()).await;
+            let _ = timeout(CLOSE_TIMEOUT, self.0.authorized.send(request)).await;
         }
         self.0.exchange.end("the connection was closed");
     }
@@ -205,9 +208,9 @@ impl Inner {
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .body(body);
-        let failure = match request.send().await {
+        let failure = match self.authorized.send(request).await {
             Ok(response) => self.take(response, id).await.err(),
-            Err(error) => Some(not_reached(&error)),
+            Err(error) => Some(error),
         };
         if let Some(id) = id {
             let unanswered = RequestError::lost("the server's answer ended before it was complete");
@@ -224,11 +227,8 @@ impl Inner {
             lock(&self.session).get_or_insert_with(|| session.clone());
         }
         if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
-            let challenge = response.headers().get("www-authenticate");
-            let challenge = challenge.and_then(|it| it.to_str().ok());
-            return Err(RequestError::Unauthorized {
-                challenge: challenge.map(ToOwned::to_owned),
-            });
+            let challenge = authorized::challenge(&response);
+            return Err(RequestError::Unauthorized { challenge });
         }
         let has_session = lock(&self.session).is_some();
         if status == StatusCode::NOT_FOUND && has_session {
@@ -334,7 +334,7 @@ impl Inner {
         let request = request
             .header("accept", "text/event-stream")
             .header(LAST_EVENT, event);
-        let response = request.send().await.ok()?;
+        let response = self.authorized.send(request).await.ok()?;
         response.status().is_success().then_some(response)
     }
 
@@ -348,7 +348,7 @@ impl Inner {
             if let Some(event) = &last {
                 request = request.header(LAST_EVENT, event);
             }
-            match request.send().await {
+            match self.authorized.send(request).await {
                 Ok(mut response) if response.status().is_success() => {
                     failed = 0;
                     let _ = self.events(&mut response, &mut last, &mut pause).await;
@@ -359,52 +359,5 @@ impl Inner {
             }
             sleep(pause).await;
         }
-    }
-}
-
-/// Why a request did not get through.
-fn not_reached(error: &reqwest::Error) -> RequestError {
-    match error.is_connect() || error.is_builder() {
-        true => RequestError::not_sent(why(error)),
-        false => RequestError::lost(why(error)),
-    }
-}
-
-/// What went wrong, without the URL, which may hold a key.
-fn why(error: &reqwest::Error) -> String {
-    if error.is_connect() {
-        return "nothing answers there".to_owned();
-    }
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(cause) = deepest.source() {
-        deepest = cause;
-    }
-    match std::ptr::eq(deepest, error as &dyn std::error::Error) {
-        true => "the connection broke off".to_owned(),
-        false => format!("the connection broke off: {deepest}"),
-    }
-}
-
-/// The answer of something that is no MCP server, or does not want to be one now.
-fn refused(status: StatusCode, body: &[u8]) -> RequestError {
-    let what = format!("the server answered with status {status}: {}", shown(body));
-    // By their meaning, nothing was done.
-    let is_unavailable = matches!(
-        status,
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
-    );
-    match is_unavailable {
-        true => RequestError::not_sent(what),
-        false if status.is_server_error() => RequestError::lost(what),
-        false => RequestError::BadAnswer(what),
-    }
-}
-
-fn shown(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]);
-    let text = text.trim();
-    match text {
-        "" => "it is empty".to_owned(),
-        text => format!("{text:?}"),
     }
 }

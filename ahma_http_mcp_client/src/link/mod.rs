@@ -1,11 +1,14 @@
 //! The ways to a server: lines on a pair of streams, or requests over HTTP.
 
+mod authorized;
+mod http_failure;
 mod http_link;
 mod line_link;
 mod line_reader;
 mod request_headers;
 mod sse_reader;
 
+pub(crate) use authorized::Authorized;
 pub(crate) use http_link::HttpLink;
 pub(crate) use line_link::LineLink;
 

@@ -1,0 +1,181 @@
+//! What is kept of a sign-in: everything that renewing its tokens needs, so that nothing has to be found out again from
+//! servers that may have changed since.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::Url;
+use rmcp::transport::auth::AuthorizationMetadata;
+use serde::{Deserialize, Serialize};
+
+use crate::secret::Secret;
+
+/// How a client became known to an authorization server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Registration {
+    /// By hand; its secret is in somebody's configuration, not here.
+    ByHand,
+    /// By a document that it names.
+    MetadataDocument,
+    /// By asking.
+    Dynamic,
+}
+
+/// Who we are to an authorization server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ClientIdentity {
+    pub(super) id: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) secret: Option<Secret>,
+    pub(super) registration: Registration,
+}
+
+/// What an authorization server gave.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Tokens {
+    pub(super) access: Secret,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) refresh: Option<Secret>,
+    /// Seconds since 1970.
+    pub(super) issued_at: u64,
+    /// The same; unknown where the server does not say.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(super) expires_at: Option<u64>,
+}
+
+/// One sign-in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TokenRecord {
+    pub(super) issuer: String,
+    pub(super) resource: String,
+    pub(super) client: ClientIdentity,
+    pub(super) metadata: AuthorizationMetadata,
+    pub(super) scopes: Vec<String>,
+    pub(super) signed_in_at: u64,
+    /// None once the authorization server has taken them back.
+    pub(super) tokens: Option<Tokens>,
+}
+
+impl TokenRecord {
+    /// Whether it is a sign-in to the resource that a server is, or is part of.
+    pub(super) fn is_for(&self, server: &Url) -> bool {
+        let Ok(resource) = self.resource.parse::<Url>() else {
+            return false;
+        };
+        let rest = server.path().strip_prefix(resource.path());
+        let is_within =
+            |rest: &str| rest.is_empty() || rest.starts_with('/') || resource.path().ends_with('/');
+        resource.origin() == server.origin() && rest.is_some_and(is_within)
+    }
+}
+
+impl Tokens {
+    /// Whether four fifths of its life are over.
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        self.due_at().is_some_and(|due| now >= due)
+    }
+
+    /// When four fifths of its life are over.
+    pub(super) fn due_at(&self) -> Option<u64> {
+        let life = self.expires_at?.saturating_sub(self.issued_at);
+        Some(self.issued_at + life * 4 / 5)
+    }
+
+    /// Whether its life is over.
+    pub(super) fn is_expired(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| now >= end)
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default().as_secs()
+}
+
+/// What may be said of a sign-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignInStatus {
+    /// The authorization server.
+    pub issuer: String,
+    /// What was signed in to.
+    pub resource: String,
+    /// What is granted.
+    pub scopes: Vec<String>,
+    /// When somebody signed in.
+    pub signed_in_at: SystemTime,
+    /// Whether there is a token; none once the authorization server has taken it back.
+    pub has_token: bool,
+    /// When the current token ends, where that is known.
+    pub expires_at: Option<SystemTime>,
+    /// Whether it is renewed without anybody signing in.
+    pub is_renewable: bool,
+}
+
+impl From<&TokenRecord> for SignInStatus {
+    fn from(record: &TokenRecord) -> Self {
+        let time = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
+        let tokens = record.tokens.as_ref();
+        SignInStatus {
+            issuer: record.issuer.clone(),
+            resource: record.resource.clone(),
+            scopes: record.scopes.clone(),
+            signed_in_at: time(record.signed_in_at),
+            has_token: tokens.is_some(),
+            expires_at: tokens.and_then(|it| it.expires_at).map(time),
+            is_renewable: tokens.is_some_and(|it| it.refresh.is_some()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(resource: &str) -> TokenRecord {
+        TokenRecord {
+            issuer: "https://as.test".to_owned(),
+            resource: resource.to_owned(),
+            client: ClientIdentity {
+                id: "c".to_owned(),
+                secret: None,
+                registration: Registration::Dynamic,
+            },
+            metadata: AuthorizationMetadata::default(),
+            scopes: Vec::new(),
+            signed_in_at: 0,
+            tokens: None,
+        }
+    }
+
+    #[test]
+    fn a_record_is_for_its_resource_and_what_is_beneath_it() {
+        let is_for =
+            |resource: &str, server: &str| record(resource).is_for(&server.parse().unwrap());
+        assert!(is_for("https://a.test/mcp", "https://a.test/mcp"));
+        assert!(is_for("https://a.test", "https://a.test/mcp"));
+        assert!(is_for("https://a.test/mcp", "https://a.test/mcp/v2"));
+        assert!(!is_for("https://a.test/mcp", "https://a.test/mcp2"));
+        assert!(!is_for("https://a.test/mcp", "https://a.test/"));
+        assert!(!is_for("https://a.test/mcp", "http://a.test/mcp"));
+        assert!(!is_for("https://a.test/mcp", "https://a.test:8443/mcp"));
+        assert!(!is_for("https://a.test/mcp", "https://b.test/mcp"));
+    }
+
+    /// Proves: C65.
+    #[test]
+    fn a_token_is_due_at_four_fifths_of_its_life() {
+        let mut tokens = Tokens {
+            access: Secret::new("a"),
+            refresh: None,
+            issued_at: 1000,
+            expires_at: Some(1100),
+        };
+        assert!(!tokens.is_due(1079));
+        assert!(tokens.is_due(1080));
+        assert!(!tokens.is_expired(1099));
+        assert!(tokens.is_expired(1100));
+        tokens.expires_at = None;
+        assert!(!tokens.is_due(u64::MAX));
+    }
+}

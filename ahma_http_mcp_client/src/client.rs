@@ -273,8 +273,11 @@ impl Client {
 
     /// Everything of one kind that the server offers: `tools`, `prompts`, `resources`, `resourceTemplates`.
     pub async fn list(&self, method: &str, key: &str) -> Result<Listed, RequestError> {
-        let listed = listing::list(self, method, key).await?;
+        let mut listed = listing::list(self, method, key).await?;
         if let (Link::Http(link), "tools/list") = (&self.shared.link, method) {
+            if self.peer().is_stateless {
+                listing::leave_out_unusable(&mut listed);
+            }
             link.note_schemas(listing::schemas_with_headers(&listed));
         }
         Ok(listed)

@@ -21,6 +21,7 @@ mod connection;
 mod discovery;
 mod error;
 mod exchange;
+mod header_marks;
 mod http;
 mod lifecycle;
 mod link;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::client::{Client, Request};
+use crate::header_marks;
 use crate::message::Params;
 use crate::request_error::RequestError;
 
@@ -23,6 +24,8 @@ pub struct Listed {
     pub items: Vec<Box<RawValue>>,
     /// Why there may be more than these.
     pub cut: Option<String>,
+    /// Those that the protocol forbids to use, and why.
+    pub unusable: Vec<(Box<RawValue>, String)>,
 }
 
 /// Asks for all pages of a list.
@@ -69,12 +72,22 @@ pub(crate) async fn list(client: &Client, method: &str, key: &str) -> Result<Lis
     Ok(listed)
 }
 
+/// Leaves out tools that must not be called over HTTP.
+pub(crate) fn leave_out_unusable(tools: &mut Listed) {
+    for tool in std::mem::take(&mut tools.items) {
+        match header_marks::fault(&tool) {
+            None => tools.items.push(tool),
+            Some(why) => tools.unusable.push((tool, why)),
+        }
+    }
+}
+
 /// The input schemas of tools whose arguments go into headers.
 pub(crate) fn schemas_with_headers(tools: &Listed) -> HashMap<String, Value> {
     let marked = tools
         .items
         .iter()
-        .filter(|it| it.get().contains("x-mcp-header"));
+        .filter(|it| it.get().contains(header_marks::MARK));
     let parsed = marked.filter_map(|it| serde_json::from_str::<Value>(it.get()).ok());
     parsed
         .filter_map(|mut tool| {

@@ -5,6 +5,7 @@ use data_encoding::BASE64;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use crate::header_marks;
 use crate::message::Params;
 
 const PREFIX: &str = "=?base64?";
@@ -47,7 +48,7 @@ fn marked(schema: &Value, arguments: &Value, found: &mut impl FnMut(&str, &str))
         let Some(argument) = arguments.get(name) else {
             continue;
         };
-        if let Some(header) = property.get("x-mcp-header").and_then(Value::as_str) {
+        if let Some(header) = property.get(header_marks::MARK).and_then(Value::as_str) {
             match argument {
                 Value::String(text) => found(header, text),
                 Value::Bool(_) | Value::Number(_) => found(header, &argument.to_string()),

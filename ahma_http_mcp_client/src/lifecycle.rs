@@ -29,6 +29,8 @@ pub const KNOWN: [&str; 5] = [
 const SILENCE: Duration = Duration::from_secs(2);
 /// An error that means: a server of the newer kind refuses. Asking in the older way would not help.
 const REFUSALS: [i64; 2] = [-32020, -32021];
+/// An error that means: the revision is not spoken, with those that are.
+const UNSUPPORTED: i64 = -32022;
 
 /// Who we are, and what servers may ask of us.
 #[derive(Debug, Clone)]
@@ -169,7 +171,11 @@ async fn either(asking: &impl Asking, facts: &ClientFacts) -> Result<PeerFacts, 
 
 async fn discover(asking: &impl Asking, facts: &ClientFacts) -> Result<Probe, RequestError> {
     let params = Params::new().with("_meta", &stateless_meta(facts, None));
-    let answer = match asking.ask("server/discover", params).await {
+    let mut answer = asking.ask("server/discover", params.clone()).await;
+    if answer.as_ref().is_err_and(is_invitation) {
+        answer = asking.ask("server/discover", params).await;
+    }
+    let answer = match answer {
         Ok(answer) => answer,
         Err(RequestError::Refused(error)) if !REFUSALS.contains(&error.code) => {
             return Ok(Probe::Older);
@@ -193,6 +199,16 @@ async fn discover(asking: &impl Asking, facts: &ClientFacts) -> Result<Probe, Re
         server: server.cloned().unwrap_or_default(),
         instructions: discovered.instructions,
     }))
+}
+
+/// Whether a server refuses the revision and names it among those that it speaks: it has changed its mind, and is asked again.
+fn is_invitation(error: &RequestError) -> bool {
+    let RequestError::Refused(error) = error else {
+        return false;
+    };
+    let supported = error.data.as_ref().and_then(|it| it.get("supported"));
+    let mut supported = supported.and_then(Value::as_array).into_iter().flatten();
+    error.code == UNSUPPORTED && supported.any(|it| it == STATELESS)
 }
 
 async fn initialize(

@@ -177,7 +177,12 @@ impl Shared {
     /// Holds the record that is stored now.
     async fn stored(&self) -> Result<(), AuthError> {
         let record = self.options.store.find(&self.options.server).await?;
-        self.hold(record.filter(|it| self.is_of_our_client(it)));
+        let record = record.filter(|it| self.is_of_our_client(it));
+        let held = self.known().record.clone();
+        self.hold(match (record, held) {
+            (Some(record), Some(held)) => Some(newer(record, held)),
+            (record, _) => record,
+        });
         Ok(())
     }
 
@@ -194,18 +199,17 @@ impl Shared {
         if let Some(token) = self.good(need) {
             return Ok(Some(token));
         }
-        if self.held().is_none() {
-            self.stored().await?;
-            if let Some(token) = self.good(need) {
-                return Ok(Some(token));
-            }
+        // Somebody may have signed in since, even elsewhere, or out.
+        self.stored().await?;
+        if let Some(token) = self.good(need) {
+            return Ok(Some(token));
         }
         let Some(record) = self.known().record.clone() else {
             return Ok(None);
         };
         let store = &self.options.store;
         let _lock = store.lock(&record).await?;
-        // While the lock was waited for, another process may have done it, or somebody has signed in or out.
+        // While the lock was waited for, another process may have done it.
         let current = store.read_again(&record).await?;
         self.hold(current.map(|current| newer(current, record)));
         if let Some(token) = self.good(need) {
@@ -308,10 +312,12 @@ impl Shared {
     }
 }
 
-/// Of a record on disk and the same one in memory, whichever has the newer tokens: the disk may have been full.
+/// A record on disk, unless the same one in memory has newer tokens: the disk may have been full.
 fn newer(stored: TokenRecord, held: TokenRecord) -> TokenRecord {
+    let is_same = (&stored.issuer, &stored.resource) == (&held.issuer, &held.resource)
+        && stored.signed_in_at == held.signed_in_at;
     let issued = |record: &TokenRecord| record.tokens.as_ref().map(|it| it.issued_at);
-    match issued(&stored).is_some() && issued(&held) > issued(&stored) {
+    match is_same && issued(&stored).is_some() && issued(&held) > issued(&stored) {
         true => held,
         false => stored,
     }

@@ -60,7 +60,6 @@ impl CheckedHttp {
             .redirect(Policy::none())
             .pool_max_idle_per_host(0)
             .no_proxy()
-            .timeout(TIMEOUT)
             .dns_resolver(Arc::clone(&admitted))
             .build()
             .map_err(|error| AuthError::Transient(error.to_string()))?;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "tests fail by panicking")]
 
+mod auth;
 mod conversations;
 
 use std::time::Duration;

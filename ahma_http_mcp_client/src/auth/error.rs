@@ -37,7 +37,7 @@ pub enum AuthError {
         what: String,
     },
     /// The client id that was given belongs to another authorization server.
-    #[error("the client id is one of {expected}, but the server sends to {issuer}")]
+    #[error("the client id belongs to {expected}, but the server sends to {issuer}")]
     OtherIssuer {
         /// Whose client id it is.
         expected: String,
@@ -112,7 +112,9 @@ impl AuthError {
             }
             AuthError::Discovery { .. } => "is it the right URL, and does the server offer OAuth?",
             AuthError::Registration { .. } => "register a client by hand, and configure its id",
-            AuthError::OtherIssuer { .. } => "is it the right client id for this server?",
+            AuthError::OtherIssuer { .. } => {
+                "is that meant to be so? then forget the earlier sign-in, or configure the issuer"
+            }
             AuthError::Denied(_)
             | AuthError::Timeout(_)
             | AuthError::Over

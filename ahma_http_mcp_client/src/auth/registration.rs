@@ -1,27 +1,33 @@
 //! How this program becomes known to an authorization server: by a registration that somebody made, else by a document that
 //! describes it, else by asking to be registered.
 
+use reqwest::Url;
 use serde_json::Value;
 
 use super::checked_http::CheckedHttp;
 use super::discovery::Found;
 use super::error::{AuthError, shown};
 use super::options::AuthOptions;
-use super::record::{ClientIdentity, Registration};
+use super::record::{ClientIdentity, Registration, TokenRecord};
 use crate::secret::Secret;
 
-/// Who we are to an authorization server.
+/// Who we are to an authorization server. `earlier` is an earlier sign-in to the same server.
 pub(super) async fn register(
     options: &AuthOptions,
     found: &mut Found,
     http: &CheckedHttp,
     redirect_uri: &str,
     scopes: &[&str],
+    earlier: Option<&TokenRecord>,
 ) -> Result<ClientIdentity, AuthError> {
     if let Some(client) = &options.client {
-        return match &client.issuer {
+        // Where nothing is said of it, the first one that it was used with counts: a server that is taken over must not
+        // have the secret sent to somebody else.
+        let earlier = earlier.filter(|it| it.client.id == client.id);
+        let earlier = earlier.map(|it| &it.issuer);
+        return match client.issuer.as_ref().or(earlier) {
             Some(expected) if *expected != found.issuer => Err(AuthError::OtherIssuer {
-                expected: expected.clone(),
+                expected: shown(expected),
                 issuer: shown(&found.issuer),
             }),
             _ => Ok(ClientIdentity {
@@ -48,6 +54,13 @@ pub(super) async fn register(
             secret: None,
             registration: Registration::MetadataDocument,
         });
+    }
+    if let Some(endpoint) = &found.metadata.registration_endpoint {
+        let url: Url = endpoint.parse().map_err(|_| AuthError::Registration {
+            issuer: shown(&found.issuer),
+            what: "its registration endpoint is no URL".to_owned(),
+        })?;
+        http.check(&url).await?;
     }
     let registering = found
         .manager

@@ -53,7 +53,8 @@ impl SignIn {
         let http = CheckedHttp::new(&options.server, Arc::clone(&options.resolver)).await?;
         let http = Arc::new(http);
         http.check(&options.server).await?;
-        let step_up = step_up(&options, challenge).await?;
+        let earlier = options.store.find(&options.server).await?;
+        let step_up = step_up(earlier.as_ref(), challenge)?;
         let mut found = discovery::find(&http, &options.server, challenge).await?;
         let scopes = match step_up {
             Some(scopes) => with_offline_access(scopes, &found.metadata),
@@ -62,9 +63,15 @@ impl SignIn {
         let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let redirect_uri = options.redirect_uri.as_ref();
         let (listener, redirect_uri) = CallbackListener::bind(redirect_uri).await?;
-        let registering =
-            registration::register(&options, &mut found, &http, &redirect_uri, &names);
-        let client = registering.await?;
+        let client = registration::register(
+            &options,
+            &mut found,
+            &http,
+            &redirect_uri,
+            &names,
+            earlier.as_ref(),
+        )
+        .await?;
         let (url, state) = authorization_url(&mut found, &client, &redirect_uri, &names).await?;
         http.check(&url).await?;
         let unknown = |what: &str| AuthError::Discovery {
@@ -187,18 +194,16 @@ impl Pending {
 }
 
 /// The scopes to ask for when a server wants more than it has been given.
-async fn step_up(
-    options: &AuthOptions,
+fn step_up(
+    earlier: Option<&TokenRecord>,
     challenge: Option<&str>,
 ) -> Result<Option<Vec<String>>, AuthError> {
     let challenge = challenge.map(Challenge::parse).unwrap_or_default();
-    if !challenge.is_insufficient_scope || challenge.scopes.is_empty() {
-        return Ok(None);
-    }
-    let Some(record) = options.store.find(&options.server).await? else {
+    let is_meant = challenge.is_insufficient_scope && !challenge.scopes.is_empty();
+    let Some(earlier) = earlier.filter(|_| is_meant) else {
         return Ok(None);
     };
-    let mut scopes = record.scopes;
+    let mut scopes = earlier.scopes.clone();
     let granted = scopes.len();
     for scope in challenge.scopes {
         if !scopes.contains(&scope) {

@@ -85,7 +85,7 @@ impl TokenStore {
         FileLock::acquire(self.path(record, "lock")).await
     }
 
-    /// Writes a record. Whoever changes one that is there holds its lock.
+    /// Writes a record. Whoever does so holds its lock.
     pub(super) async fn write(&self, record: &TokenRecord) -> Result<(), AuthError> {
         let path = self.path(record, "json");
         let text = serde_json::to_vec(record).map_err(|error| AuthError::store(&path, &error))?;
@@ -198,21 +198,16 @@ fn read(path: &Path) -> Result<Option<TokenRecord>, AuthError> {
     }
 }
 
+/// Replaces a file as a whole. Whoever is killed meanwhile leaves another one, which the next one takes over.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let temporary = path.with_extension(format!("{}.new", HEXLOWER.encode(&random)));
-    let written = || -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    };
-    written().inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
+    let temporary = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    std::fs::rename(&temporary, path)
 }

@@ -1,7 +1,7 @@
 //! How a client becomes known: by hand, by a document, by asking; in this order.
 
 use ahma_http_mcp_client::Secret;
-use ahma_http_mcp_client::auth::{AuthError, AuthOptions, RegisteredClient};
+use ahma_http_mcp_client::auth::{AuthError, AuthOptions, RegisteredClient, SignIn};
 use serde_json::{Value, json};
 
 use super::realm::Realm;
@@ -83,6 +83,31 @@ async fn a_client_that_was_registered_elsewhere_is_not_mentioned() {
         .sign_in_with(by_hand(realm.options(), here), None)
         .await
         .unwrap();
+}
+
+/// Proves: C62.
+#[tokio::test]
+async fn a_server_that_was_taken_over_does_not_get_a_registered_client_elsewhere() {
+    let (realm, evil) = (Realm::new().await, Realm::new().await);
+    realm
+        .sign_in_with(by_hand(realm.options(), None), None)
+        .await
+        .unwrap();
+    let servers = json!([evil.base]);
+    realm.rule(|rules| rules.resource_metadata = vec![("authorization_servers", servers)]);
+    let error = realm
+        .sign_in_with(by_hand(realm.options(), None), None)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, AuthError::OtherIssuer { .. }), "{error}");
+    let asked = evil.listener.asked();
+    assert!(!asked.is_empty());
+    assert!(asked.iter().all(|it| !it.whole().contains("by-hand")));
+    // Somebody who means it forgets the earlier one.
+    let store = ahma_http_mcp_client::auth::TokenStore::new(realm.tokens());
+    assert!(store.forget(&realm.url()).await.unwrap());
+    let sign_in = SignIn::begin(by_hand(realm.options(), None), None).await;
+    assert!(sign_in.unwrap().url().as_str().starts_with(&evil.base));
 }
 
 /// Proves: C62.

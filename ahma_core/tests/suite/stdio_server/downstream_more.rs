@@ -5,7 +5,7 @@ use std::fs;
 use ahma_tests::mcp::McpProcess;
 use serde_json::{Value, json};
 
-use super::downstream::{Behind, entry, names};
+use super::behind::{Behind, entry, names};
 use super::modern;
 
 /// What a client is told of one kind.

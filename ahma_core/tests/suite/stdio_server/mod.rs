@@ -2,6 +2,7 @@
 
 mod audit;
 mod availability;
+mod behind;
 mod calls;
 mod confinement;
 mod declared;
@@ -11,6 +12,9 @@ mod downstream_changes;
 mod downstream_more;
 mod downstream_ports;
 mod downstream_questions;
+mod downstream_life;
+mod downstream_more;
+mod downstream_trust;
 mod errors;
 mod explained;
 mod further_programs;

@@ -1,4 +1,5 @@
-//! When a server that failed may be started again: after half a second, then after twice as long each time.
+//! When a server that failed may be started again: after half a second, then after twice as long each time. One that works
+//! and dies now and then is there again after half a second: who waits longer is kept from tools that are in order.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +16,9 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// It could not be started, or has ended after this time.
-    pub(super) fn failed(&mut self, lived: Duration, now: Instant) {
-        if lived >= LIVED {
+    /// It could not be started, or has ended after this time, and has worked until then.
+    pub(super) fn failed(&mut self, lived: Duration, has_worked: bool, now: Instant) {
+        if has_worked || lived >= LIVED {
             self.failures = 0;
         }
         let doubled = FIRST.saturating_mul(2_u32.saturating_pow(self.failures.min(10)));
@@ -42,7 +43,7 @@ mod tests {
         assert_eq!(backoff.wait(now), Duration::ZERO);
         let waits: Vec<u128> = (0..9)
             .map(|_| {
-                backoff.failed(Duration::ZERO, now);
+                backoff.failed(Duration::ZERO, false, now);
                 backoff.wait(now).as_millis()
             })
             .collect();
@@ -50,7 +51,11 @@ mod tests {
             waits,
             [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]
         );
-        backoff.failed(LIVED, now);
+        backoff.failed(LIVED, false, now);
+        assert_eq!(backoff.wait(now), FIRST);
+        backoff.failed(Duration::ZERO, false, now);
+        assert_eq!(backoff.wait(now), FIRST * 2);
+        backoff.failed(Duration::ZERO, true, now);
         assert_eq!(backoff.wait(now), FIRST);
         assert_eq!(backoff.wait(now + FIRST), Duration::ZERO);
     }

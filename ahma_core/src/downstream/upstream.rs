@@ -73,6 +73,8 @@ struct Connection {
     port: Option<LeasedPort>,
     /// Calls that are under way.
     in_use: AtomicUsize,
+    /// Whether a call of a tool has got its result.
+    has_worked: AtomicBool,
     /// Whether its end has been noted.
     is_noted: AtomicBool,
     last_used: Mutex<Instant>,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ahma_transport::{RawSlot, SessionHandle};
+use futures_util::FutureExt as _;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
@@ -95,8 +96,19 @@ impl AhmaService {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn list_changes(&self) -> ListChanges {
-        ListChanges::since(&self.listed(), &self.context.registry)
+    /// Changes of lists after what the client has seen, or could have: its lists wait for other servers too.
+    async fn changes(&self) -> (ListChanges, ContentChanges) {
+        let foreign = self.context.foreign.as_ref();
+        let first = Arc::clone(&self.listed());
+        if foreign.is_some_and(|it| it.settled().now_or_never().is_none()) {
+            self.context.foreign_settled().await;
+            let mut listed = self.listed();
+            if Arc::ptr_eq(&first, &listed) {
+                *listed = self.context.registry.current();
+            }
+        }
+        let tools = ListChanges::since(&self.listed(), &self.context.registry);
+        (tools, ContentChanges::of(foreign))
     }
 
     /// What another server has, when one has it.
@@ -153,8 +165,7 @@ impl ServerHandler for AhmaService {
             return;
         }
         self.binding.ask_for_roots(&context.peer);
-        let mut list = self.list_changes();
-        let mut content = ContentChanges::of(self.context.foreign.as_ref());
+        let service = self.clone();
         let binding = self.binding.clone();
         let listed = Arc::clone(&self.listed);
         let session = context.extensions.get::<SessionHandle>().cloned();
@@ -163,6 +174,9 @@ impl ServerHandler for AhmaService {
             caller::pass_messages_on(foreign.as_ref(), context.peer.clone(), wants_messages);
         }
         tokio::spawn(async move {
+            let (mut list, mut content) = service.changes().await;
+            // What it holds would never end.
+            drop(service);
             // Until its session ends: a change that would show that nobody listens may never come.
             let closed = caller::closed(session.as_ref());
             let own_tools = binding.own_tools();
@@ -239,8 +253,7 @@ impl ServerHandler for AhmaService {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut list = self.list_changes();
-        let mut content = ContentChanges::of(self.context.foreign.as_ref());
+        let (mut list, mut content) = self.changes().await;
         let accepted = subscription.accepted();
         let wants_tools = accepted.tools_list_changed == Some(true);
         let wants_prompts = accepted.prompts_list_changed == Some(true);

@@ -1,6 +1,7 @@
 //! Calls of a server's tools: sent once, with progress, questions and an end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ahma_http_mcp_client::{PeerFacts, Request, RequestError};
@@ -70,6 +71,7 @@ impl Upstream {
             };
             match answer {
                 Ok(result) => {
+                    connection.has_worked.store(true, Ordering::Relaxed);
                     let result = result_of(result).await?;
                     return self.question_or_not(result, peer, &call.asking);
                 }

@@ -70,7 +70,8 @@ impl Upstream {
         }
         let mut state = self.state();
         let lived = connection.since.elapsed();
-        state.backoff.failed(lived, Instant::now());
+        let has_worked = connection.has_worked.load(Ordering::Relaxed);
+        state.backoff.failed(lived, has_worked, Instant::now());
         let current = state.connection.take_if(|it| Arc::ptr_eq(it, connection));
         drop(state);
         if current.is_some() {

@@ -95,7 +95,7 @@ impl Upstream {
             Err(why) => {
                 tracing::warn!(server = self.name(), "it cannot be used: {why}");
                 let mut state = self.state();
-                state.backoff.failed(Duration::ZERO, Instant::now());
+                state.backoff.failed(Duration::ZERO, false, Instant::now());
                 drop(state);
                 self.set(Status::Error, Some(why.clone()));
                 return Err(format!(
@@ -109,6 +109,7 @@ impl Upstream {
             process: Mutex::new(opened.process),
             port: opened.port,
             in_use: AtomicUsize::new(0),
+            has_worked: AtomicBool::new(false),
             is_noted: AtomicBool::new(false),
             last_used: Mutex::new(Instant::now()),
             since: Instant::now(),

@@ -13,7 +13,7 @@ mod downstream_more;
 mod downstream_ports;
 mod downstream_questions;
 mod downstream_life;
-mod downstream_more;
+mod downstream_scale;
 mod downstream_trust;
 mod errors;
 mod explained;

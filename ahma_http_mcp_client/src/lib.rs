@@ -29,8 +29,8 @@ mod listing;
 mod message;
 mod process_group;
 mod request_error;
-mod subscription;
 mod secret;
+mod subscription;
 
 pub use authorization::{Authorization, Refusal};
 pub use client::{Client, ClientOptions, Request};

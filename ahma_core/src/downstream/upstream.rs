@@ -77,6 +77,8 @@ struct Connection {
     has_worked: AtomicBool,
     /// Whether its end has been noted.
     is_noted: AtomicBool,
+    /// Another one is made in its place.
+    given_up: Notify,
     last_used: Mutex<Instant>,
     since: Instant,
 }

@@ -76,7 +76,10 @@ impl Upstream {
                     return self.question_or_not(result, peer, &call.asking);
                 }
                 // It was lost before it was sent; the next connection takes it, once.
-                Err(error) if is_first && error.has_not_run() => is_first = false,
+                Err(error) if is_first && error.has_not_run() => {
+                    is_first = false;
+                    self.give_up(connection, &error);
+                }
                 Err(error) => return Err(self.explained(&error)),
             }
         }

@@ -1,9 +1,10 @@
 //! What is done for a connection while it lasts, and when it ends.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use ahma_http_mcp_client::RequestError;
 use tokio::time::{sleep, timeout};
 
 use super::{Connection, QUIET, RESTART_WAIT, Status, Upstream, lock};
@@ -21,6 +22,8 @@ impl Upstream {
                 idle.saturating_sub(last.elapsed())
             });
             tokio::select! {
+                // Whoever still uses it holds it.
+                () = connection.given_up.notified() => return,
                 why = connection.client.closed() => return self.ended(&connection, &why).await,
                 () = self.lists_changed.notified() => {
                     // However often it is said.
@@ -76,6 +79,40 @@ impl Upstream {
         drop(state);
         if current.is_some() {
             self.set(Status::Error, Some(why.to_owned()));
+        }
+    }
+
+    /// Has another connection made in the place of one that is of no use any more: the server wants another token, or has
+    /// forgotten the session. Calls that are under way in it go on.
+    pub(super) fn give_up(&self, connection: &Arc<Connection>, error: &RequestError) {
+        if let RequestError::Unauthorized { .. } | RequestError::SessionGone = error {
+            self.note_end(connection, &error.to_string());
+            connection.given_up.notify_one();
+        }
+    }
+
+    /// Tries again until a server has said for the first time what it offers: no call would start it before.
+    pub(super) async fn try_until_known(upstream: Weak<Self>) {
+        loop {
+            let Some(now) = upstream.upgrade() else {
+                return;
+            };
+            // A try that is under way is waited for.
+            drop(now.connecting.lock().await);
+            if now.is_known() {
+                return;
+            }
+            let wait = now.state().backoff.wait(Instant::now());
+            drop(now);
+            sleep(wait.max(BETWEEN_LISTS)).await;
+            let Some(now) = upstream.upgrade() else {
+                return;
+            };
+            match now.connected().await {
+                Ok(connection) if !now.is_known() => drop(now.list(&connection.0).await),
+                // Why not is noted already.
+                Ok(_) | Err(_) => {}
+            }
         }
     }
 

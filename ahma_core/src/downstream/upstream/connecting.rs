@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::{Connection, RESTART_WAIT, Status, Upstream, lock};
@@ -111,6 +112,7 @@ impl Upstream {
             in_use: AtomicUsize::new(0),
             has_worked: AtomicBool::new(false),
             is_noted: AtomicBool::new(false),
+            given_up: Notify::new(),
             last_used: Mutex::new(Instant::now()),
             since: Instant::now(),
         });
@@ -134,6 +136,9 @@ impl Upstream {
     pub(in super::super) async fn begin(self: &Arc<Self>) {
         // Why not is noted already.
         let _ = self.connected().await;
+        if !self.is_known() {
+            tokio::spawn(Self::try_until_known(Arc::downgrade(self)));
+        }
     }
 }
 

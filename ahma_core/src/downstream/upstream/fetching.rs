@@ -34,7 +34,12 @@ impl Upstream {
                     return passed_on.map_err(|it| self.unusable(&it));
                 }
                 // The connection was lost, maybe long ago; the next one takes it, once.
-                Err(_) if is_first && connection.client.ended().is_some() => is_first = false,
+                Err(error)
+                    if is_first && (connection.client.ended().is_some() || error.has_not_run()) =>
+                {
+                    is_first = false;
+                    self.give_up(connection, &error);
+                }
                 Err(RequestError::Refused(error)) => {
                     return Err(ContentError::Refused {
                         code: error.code,

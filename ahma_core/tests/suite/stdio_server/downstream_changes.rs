@@ -3,7 +3,7 @@
 use ahma_tests::mcp::McpProcess;
 use serde_json::{Value, json};
 
-use super::downstream::{Behind, entry, names};
+use super::behind::{Behind, entry, names};
 
 /// An entry of a server without sessions, over stdio or HTTP.
 fn stateless(options: &[&str], over_http: bool) -> Value {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use ahma_tests::until;
 use serde_json::json;
 
-use super::downstream::{Behind, entry, names};
+use super::behind::{Behind, entry, names};
 
 /// A server of somebody else. It ends with this.
 struct Other(Child);

@@ -3,7 +3,7 @@
 use ahma_tests::mcp::{CallResult, McpProcess};
 use serde_json::{Value, json};
 
-use super::downstream::{Behind, entry};
+use super::behind::{Behind, entry};
 use super::modern_with;
 
 fn behind(revision: &str) -> Behind {

@@ -21,6 +21,8 @@ const TRIES: usize = 10;
 const READY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The kernel tells nobody when a port is listened on; this is how often it is tried.
 const TRY_EVERY: Duration = Duration::from_millis(25);
+/// Where our requests come from. Servers that want a port too are told theirs.
+const ORIGIN: &str = "http://localhost";
 /// What a server says by this exit code: somebody else has the port.
 const PORT_TAKEN: i32 = 2;
 
@@ -78,8 +80,11 @@ enum Fault {
 
 /// Waits until the server answers.
 async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result<Client, Fault> {
-    let headers = BTreeMap::from([("origin".to_owned(), "http://localhost".to_owned())]);
-    let entry = UrlEntry::new(format!("http://127.0.0.1:{port}/mcp"), headers);
+    let entry = |origin: &str| {
+        let headers = BTreeMap::from([("origin".to_owned(), origin.to_owned())]);
+        UrlEntry::new(format!("http://127.0.0.1:{port}/mcp"), headers)
+    };
+    let (mut origin, mut other) = (ORIGIN.to_owned(), Some(format!("{ORIGIN}:{port}")));
     let began = Instant::now();
     let trying = async {
         loop {
@@ -95,12 +100,17 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
             }
             let mut options = options.clone();
             options.connect_timeout = left;
-            match Client::at(&entry, options).await {
+            match Client::at(&entry(&origin), options).await {
                 Ok(client) => return Ok(client),
-                Err(RequestError::Unauthorized { .. }) => {
-                    let why = "it refuses our requests; it has to accept those with the origin http://localhost";
-                    return Err(Fault::Other(why.to_owned()));
-                }
+                Err(RequestError::Unauthorized { .. }) => match other.take() {
+                    Some(other) => origin = other,
+                    None => {
+                        let why = format!(
+                            "it refuses our requests; it has to accept those with the origin {ORIGIN}, or with {origin}"
+                        );
+                        return Err(Fault::Other(why));
+                    }
+                },
                 Err(error) if error.has_not_run() && !left.is_zero() => sleep(TRY_EVERY).await,
                 Err(error) if error.has_not_run() || matches!(error, RequestError::Timeout(_)) => {
                     return Err(silent(port));

@@ -3,6 +3,7 @@
 mod crashes;
 mod discovery;
 mod downstream;
+mod downstream_scale;
 mod dual;
 mod load;
 mod logs;

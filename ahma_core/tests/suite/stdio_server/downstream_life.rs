@@ -104,6 +104,29 @@ fn a_managed_server_gets_a_port_and_another_one_when_that_is_taken() {
     until(|| TcpListener::bind(("127.0.0.1", port)).is_ok());
 }
 
+/// Proves: C7, C45.
+#[test]
+fn a_managed_server_that_allows_its_own_origin_only_is_used() {
+    let behind = Behind::new(&json!({}));
+    let log = format!("--log={}", behind.log().display());
+    let args = json!([script(), "--http=${PORT}", "--own-origin", log]);
+    let server = json!({ "type": "managed_http", "command": "python3", "args": args });
+    behind.name(&json!({ "web": server }));
+    let mut client = behind.start();
+    let said = client.call("web_echo", &json!({ "text": "x" }));
+    assert_eq!(said.text, "x");
+    let log = fs::read_to_string(behind.log()).unwrap();
+    let mut asked = log.lines().filter(|it| it.starts_with("http "));
+    let first = asked.next().unwrap();
+    assert!(first.ends_with(" http://localhost"), "{first}");
+    let port = &info(&mut client)[0]["port"];
+    let last = asked.next_back().unwrap();
+    assert!(
+        last.ends_with(&format!(" http://localhost:{port}")),
+        "{last}"
+    );
+}
+
 /// Proves: C22.
 #[test]
 fn nothing_of_a_server_is_left_when_ours_is_killed() {

@@ -102,32 +102,42 @@ fn our_id(id: &RawValue) -> Option<u64> {
     id.get().trim_matches('"').parse().ok()
 }
 
-/// Which of our requests a message answers that is too long, or is not JSON, by its beginning and its end.
+/// Which of our requests a message answers that is too long, or is not JSON, by its beginning and its end. What it carries may
+/// have ids of its own, which are of no meaning here.
 pub(crate) fn answered_by(text: &[u8]) -> Option<u64> {
     let head = &text[..text.len().min(ENDS)];
     let tail = &text[text.len().saturating_sub(ENDS)..];
-    // A method means that it asks, and answers nothing.
-    let is_request = |part: &[u8]| find(part, b"\"method\"").is_some();
-    if is_request(head) {
+    let carried = [&b"\"result\""[..], b"\"error\""];
+    let carried = carried.iter().filter_map(|it| find(head, it)).min();
+    let before = &head[..carried.unwrap_or(head.len())];
+    // These mean that it asks, and answers nothing.
+    if find(before, b"\"method\"").is_some() || find(before, b"\"params\"").is_some() {
         return None;
     }
-    id_in(head).or_else(|| id_in(tail))
+    if let Some(at) = find(before, ID) {
+        return id_at(before, at).map(|(id, _)| id);
+    }
+    let at = tail.windows(ID.len()).rposition(|window| window == ID)?;
+    let (id, rest) = id_at(tail, at)?;
+    // Nothing but the message itself ends after its id.
+    let ends = rest.iter().filter(|byte| **byte == b'}').count();
+    (ends == 1).then_some(id)
 }
+
+const ID: &[u8] = b"\"id\"";
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-fn id_in(text: &[u8]) -> Option<u64> {
-    let after = text.get(find(text, b"\"id\"")? + 4..)?.trim_ascii_start();
+/// The id whose name begins at a place, and what follows it.
+fn id_at(text: &[u8], at: usize) -> Option<(u64, &[u8])> {
+    let after = text.get(at + ID.len()..)?.trim_ascii_start();
     let value = after.strip_prefix(b":")?.trim_ascii_start();
     let value = value.strip_prefix(b"\"").unwrap_or(value);
-    let digits: Vec<u8> = value
-        .iter()
-        .copied()
-        .take_while(u8::is_ascii_digit)
-        .collect();
-    std::str::from_utf8(&digits).ok()?.parse().ok()
+    let digits = value.iter().take_while(|it| it.is_ascii_digit()).count();
+    let (digits, rest) = value.split_at_checked(digits)?;
+    Some((std::str::from_utf8(digits).ok()?.parse().ok()?, rest))
 }
 
 /// The parameters of a request: fields in their order, whatever they hold.
@@ -306,6 +316,20 @@ mod tests {
         assert_eq!(answered_by(last.as_bytes()), Some(13));
         let asks = format!(r#"{{"method":"m","params":"{long}","id":14}}"#);
         assert_eq!(answered_by(asks.as_bytes()), None);
+        let asks = format!(r#"{{"params":{{"result":"{long}"}},"method":"m","id":14}}"#);
+        assert_eq!(answered_by(asks.as_bytes()), None);
+    }
+
+    #[test]
+    fn ids_that_a_long_answer_carries_are_not_taken_for_its_own() {
+        let long = "x".repeat(5000);
+        let carried = format!(r#"{{"id":3,"method":"m","t":"{long}","last":{{"id":4}}}}"#);
+        let last = format!(r#"{{"result":{carried},"jsonrpc":"2.0","id":"13"}}"#);
+        assert_eq!(answered_by(last.as_bytes()), Some(13));
+        let first = format!(r#"{{"id":12,"result":{carried},"jsonrpc":"2.0"}}"#);
+        assert_eq!(answered_by(first.as_bytes()), Some(12));
+        let none = format!(r#"{{"jsonrpc":"2.0","result":{carried}}}"#);
+        assert_eq!(answered_by(none.as_bytes()), None);
     }
 
     #[test]

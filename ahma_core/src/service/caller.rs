@@ -17,6 +17,7 @@ use rmcp::service::{Peer, RequestContext};
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::asking;
@@ -35,6 +36,9 @@ const NOBODY: &str = "\0";
 /// Notifications about the progress of a call that wait for its client to read.
 const MAX_PROGRESS: usize = 64;
 pub(crate) const SESSION_ENDED: &str = "its session has ended";
+
+/// Hears of the progress of a call.
+type OnForeignProgress = Box<dyn FnMut(ForeignProgress) + Send + Sync>;
 
 /// The client that made a call.
 pub(super) struct Caller {
@@ -135,12 +139,13 @@ impl Caller {
         slot.map(|slot| slot.put(result)).is_some()
     }
 
-    /// Passes on what another server says of the progress of a call, in its order.
-    pub(super) fn foreign_progress(&self) -> Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>> {
+    /// Passes on what another server says of the progress of a call, in its order. The task has ended when all of it was
+    /// passed on, and nobody can say more.
+    pub(super) fn foreign_progress(&self) -> Option<(OnForeignProgress, JoinHandle<()>)> {
         let live = self.live.as_ref()?;
         let (peer, token) = (live.peer.clone(), live.token.clone());
         let (tell, mut told) = mpsc::channel::<ForeignProgress>(MAX_PROGRESS);
-        tokio::spawn(async move {
+        let passing_on = tokio::spawn(async move {
             while let Some(now) = told.recv().await {
                 let mut params = ProgressNotificationParam::new(token.clone(), now.progress);
                 params.total = now.total;
@@ -151,7 +156,8 @@ impl Caller {
             }
         });
         // Who does not read fast enough is told of less.
-        Some(Box::new(move |now| drop(tell.try_send(now))))
+        let tell: OnForeignProgress = Box::new(move |now| drop(tell.try_send(now)));
+        Some((tell, passing_on))
     }
 
     /// A step of a sequence: nobody is notified.

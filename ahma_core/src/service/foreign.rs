@@ -7,6 +7,7 @@ use std::time::Duration;
 use rmcp::model::{CallToolResponse, CallToolResult};
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::call_error::CallError;
 use super::caller::Caller;
@@ -26,6 +27,8 @@ const LONG: usize = 256 * 1024;
 /// Arguments are shown up to this length.
 const SHOWN: usize = 200;
 const MODE: &str = "execution_mode";
+/// How long a result waits for a client that does not read what was said before.
+const PROGRESS_WAIT: Duration = Duration::from_secs(1);
 
 type Outcome = Arc<OnceLock<Result<ForeignResult, ForeignError>>>;
 
@@ -56,6 +59,7 @@ pub(super) async fn call(
     };
     let mode = context.style.mode(asked, ExecutionMode::Sync);
     let outcome = Outcome::default();
+    let (progress, passing_on) = caller.foreign_progress().unzip();
     let arguments_text = serde_json::to_string(&arguments).unwrap_or_default();
     let job = ForeignJob {
         shown: shown(tool.as_ref(), &arguments_text),
@@ -65,7 +69,7 @@ pub(super) async fn call(
         call: ForeignCall {
             arguments,
             meta: caller.passed_on(),
-            progress: caller.foreign_progress(),
+            progress,
             asking: caller.asking(),
         },
         directory: context.hosts.policy().scope.clone(),
@@ -89,6 +93,10 @@ pub(super) async fn call(
         return Ok(respond::started(&operation, mode).into());
     }
     operation.note_given();
+    if let Some(passing_on) = passing_on {
+        // After the result nobody hears of it any more.
+        let _ = timeout(PROGRESS_WAIT, passing_on).await;
+    }
     Ok(match outcome.get() {
         Some(Ok(result)) => passed_on(result.clone(), &operation, caller).await.into(),
         Some(Err(_)) | None => respond::finished(&operation, context).into(),

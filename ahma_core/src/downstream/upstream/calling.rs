@@ -127,6 +127,9 @@ impl Upstream {
             RequestError::Unauthorized { .. } => ForeignError::Unavailable(format!(
                 "the server `{server}` wants a token, or another one than it was shown; its owner has to give one in `headers`"
             )),
+            error if error.has_not_run() => ForeignError::Unavailable(format!(
+                "the server `{server}` could not be asked: {error}. Nothing was done"
+            )),
             error => {
                 let last = self.stderr.last_line();
                 let said = last

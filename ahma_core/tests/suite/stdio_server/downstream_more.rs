@@ -137,6 +137,31 @@ fn a_call_of_another_servers_tool_says_how_it_is_answered() {
     assert_eq!(behind.count(r#"call shape {"execution_mode": "async"}"#), 1);
 }
 
+/// What comes after a result, a client has no use for any more.
+///
+/// Proves: C13.
+#[test]
+fn progress_of_other_servers_comes_whole_and_before_their_results() {
+    let mut web = entry(&["--http=${PORT}", "--sse"]);
+    web["type"] = json!("managed_http");
+    let behind = Behind::new(&json!({ "up": entry(&[]), "web": web }));
+    let mut client = behind.start();
+    for tool in ["up_slow", "web_slow"] {
+        let call = json!({
+            "name": tool, "arguments": { "seconds": 0, "steps": 40 }, "_meta": { "progressToken": tool }
+        });
+        let id = client.send("tools/call", &call);
+        client.answer(id);
+        let told = client.notifications_received("notifications/progress");
+        assert_eq!(told, 40, "{tool}");
+        for step in 1..=40 {
+            let params = client.notification("notifications/progress")["params"].clone();
+            let heard = (&params["progressToken"], params["progress"].as_f64());
+            assert_eq!(heard, (&json!(tool), Some(f64::from(step))), "{params}");
+        }
+    }
+}
+
 /// Proves: C29.
 #[test]
 fn messages_of_other_servers_reach_a_client_that_wants_messages() {

@@ -1,6 +1,7 @@
-"""A server on the Python SDK, on standard streams."""
+"""A server on the Python SDK, on standard streams, or over HTTP on a port that it is given. All else is as the SDK has it."""
 
 import base64
+import sys
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
@@ -41,4 +42,7 @@ async def steps(context: Context, count: int) -> str:
     return "done"
 
 
-server.run()
+if len(sys.argv) > 1:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()

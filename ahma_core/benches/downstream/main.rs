@@ -1,4 +1,5 @@
-//! Calls through the server to one behind it, beside the same calls to that server directly.
+//! Calls through the server to one behind it, beside the same calls to that server directly; and what servers cost that
+//! do not run.
 //!
 //! `cargo bench -p ahma_core --bench downstream`. Both ways are visited in turn, some calls at a time; compare ratios and
 //! what is added, not times. This program is also one of the servers behind: it starts itself. The other one is in Python.
@@ -15,6 +16,7 @@
 mod client;
 mod echo;
 mod gateways;
+mod stopped;
 
 use std::path::Path;
 use std::process::Command;
@@ -65,6 +67,7 @@ fn main() {
         upstreams.iter().for_each(gateways::measure);
         return;
     }
+    stopped::measure(&script);
     for upstream in upstreams {
         let (scope, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut ways = [

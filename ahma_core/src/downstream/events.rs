@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast};
 
 use super::questions::{self, OpenCalls};
+use super::tool_changes::ToolChanges;
 
 /// Lines that are no messages and are logged; more are counted only.
 const MAX_RUBBISH: usize = 5;
@@ -29,6 +30,7 @@ pub(super) struct UpstreamEvents {
     pub(super) server: String,
     /// What it offers has changed. One is enough, however often it is said.
     pub(super) lists_changed: Arc<Notify>,
+    tool_changes: Arc<ToolChanges>,
     messages: Messages,
     /// Who can be asked what it asks.
     calls: Arc<OpenCalls>,
@@ -41,12 +43,14 @@ impl UpstreamEvents {
     pub(super) fn new(
         server: &str,
         lists_changed: &Arc<Notify>,
+        tool_changes: &Arc<ToolChanges>,
         messages: &Messages,
         calls: &Arc<OpenCalls>,
     ) -> Self {
         UpstreamEvents {
             server: server.to_owned(),
             lists_changed: Arc::clone(lists_changed),
+            tool_changes: Arc::clone(tool_changes),
             messages: messages.clone(),
             calls: Arc::clone(calls),
             subscribed: AtomicBool::new(false),
@@ -77,13 +81,18 @@ impl UpstreamEvents {
 impl ServerEvents for UpstreamEvents {
     fn notified(&self, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/tools/list_changed"
-            | "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed" => self.lists_changed.notify_one(),
+            "notifications/tools/list_changed" => {
+                self.tool_changes.say();
+                self.lists_changed.notify_one();
+            }
+            "notifications/prompts/list_changed" | "notifications/resources/list_changed" => {
+                self.lists_changed.notify_one();
+            }
             // A subscription that was made anew: what happened in between was not told.
             "notifications/subscriptions/acknowledged"
                 if self.subscribed.swap(true, Ordering::Relaxed) =>
             {
+                self.tool_changes.say();
                 self.lists_changed.notify_one();
             }
             "notifications/message" => {

@@ -28,6 +28,7 @@ mod record;
 mod secret_values;
 mod servers;
 mod stderr_tail;
+mod tool_changes;
 mod trust;
 mod upstream;
 

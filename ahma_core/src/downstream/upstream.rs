@@ -24,6 +24,7 @@ use super::questions::OpenCalls;
 use super::record::{Compared, Record};
 use super::servers::Means;
 use super::stderr_tail::StderrTail;
+use super::tool_changes::ToolChanges;
 use super::trust;
 use crate::audit::timestamp;
 use crate::config::downstream::{ServerSpec, TransportSpec};
@@ -98,6 +99,9 @@ pub(super) struct Upstream {
     /// Calls whose clients it may ask something.
     calls: Arc<OpenCalls>,
     lists_changed: Arc<Notify>,
+    tool_changes: Arc<ToolChanges>,
+    /// Held while somebody looks at what has changed: a call that needs to know waits, and does not look again.
+    looking: tokio::sync::Mutex<()>,
     /// What is offered of it may have changed.
     changed: Arc<Notify>,
 }
@@ -129,6 +133,8 @@ impl Upstream {
             stderr: StderrTail::default(),
             calls: Arc::default(),
             lists_changed: Arc::default(),
+            tool_changes: Arc::default(),
+            looking: tokio::sync::Mutex::default(),
             changed: Arc::clone(changed),
         })
     }

@@ -3,10 +3,12 @@
 //! Lines are written by a task of their own: a message is never cut where somebody stops waiting for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::line_reader::{Line, LineReader};
 use crate::exchange::Exchange;
@@ -14,6 +16,8 @@ use crate::request_error::RequestError;
 
 /// Messages that wait for a server to read.
 const MAX_UNREAD: usize = 32;
+/// How long a server that reads no more may still say something.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// One pair of streams.
 pub(crate) struct LineLink {
@@ -49,6 +53,8 @@ impl LineLink {
         let of_writer = Arc::clone(exchange);
         let writing = tokio::spawn(async move {
             if let Err(error) = write_all(output, to_write, replies).await {
+                // One that has ended may have answered before; its output ends by itself.
+                let _ = timeout(LAST_WORDS, of_writer.closed()).await;
                 of_writer.end(&format!("the server does not read its input: {error}"));
             }
         });
@@ -103,5 +109,29 @@ async fn write_all(
         };
         output.write_all(&line).await?;
         output.flush().await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_server_said_before_it_stopped_reading_is_taken() {
+        let (exchange, replies) = Exchange::new(Arc::new(()));
+        let (input, mut said) = tokio::io::duplex(1024);
+        let (output, read) = tokio::io::duplex(1024);
+        drop(read);
+        let link = LineLink::start(input, output, &exchange, replies, 1 << 20);
+        let mut pending = exchange.expect(None).unwrap();
+        link.send(b"{}".to_vec()).await.unwrap();
+        // It cannot be written.
+        link.lines.closed().await;
+        let answer = format!("{{\"id\":{},\"result\":{{}}}}\n", pending.id);
+        said.write_all(answer.as_bytes()).await.unwrap();
+        assert_eq!(pending.answer().await.unwrap().get(), "{}");
+        // It says nothing more, and reads nothing.
+        let why = exchange.closed().await;
+        assert!(why.contains("does not read its input"), "{why}");
     }
 }

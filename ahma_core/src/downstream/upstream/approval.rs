@@ -15,6 +15,7 @@ impl Upstream {
         tool: &str,
         connection: &Connection,
     ) -> Result<(), ForeignError> {
+        self.look_at_changes(tool, connection).await?;
         let held = || self.state().compared.changed.get(tool).cloned();
         if held().is_none() {
             return Ok(());
@@ -28,6 +29,26 @@ impl Upstream {
             "the tool `{tool}` of the server `{server}` is another one than was approved: {changed} changed. Nothing was \
              sent. The owner can look at the difference with `ahma_mcp downstream diff {server}` and approve it with \
              `ahma_mcp downstream approve {server}`"
+        )))
+    }
+
+    /// What a server says has changed is compared with what is approved before anything is called, once for all calls.
+    async fn look_at_changes(
+        &self,
+        tool: &str,
+        connection: &Connection,
+    ) -> Result<(), ForeignError> {
+        if !self.spec.pin || !self.tool_changes.is_open() {
+            return Ok(());
+        }
+        let _looking = self.looking.lock().await;
+        if !self.tool_changes.is_open() || self.list_tools(connection).await {
+            return Ok(());
+        }
+        let server = self.name();
+        Err(ForeignError::Held(format!(
+            "the server `{server}` says that its tools have changed, and does not say which it has now, so that `{tool}` was not \
+             called. Try again in a moment"
         )))
     }
 

@@ -22,17 +22,31 @@ struct Offers {
 impl Upstream {
     /// Asks for all that it offers now; whether it said which tools.
     pub(super) async fn list(&self, connection: &Connection) -> bool {
-        let (tools, beside) = tokio::join!(self.tools(connection), self.beside(connection));
+        let tools = async {
+            let _looking = self.looking.lock().await;
+            self.list_tools(connection).await
+        };
+        let (tools, beside) = tokio::join!(tools, self.beside(connection));
+        self.keep(beside).await;
+        tools
+    }
+
+    /// Asks for its tools now; whether it said which. Whoever does so later than at the start holds `looking`.
+    pub(super) async fn list_tools(&self, connection: &Connection) -> bool {
+        let said = self.tool_changes.said();
+        let tools = self.tools(connection).await;
         let has_tools = tools.is_some();
+        let beside = Offers::default();
         self.keep(Offers { tools, ..beside }).await;
+        if has_tools {
+            self.tool_changes.look_at(said);
+        }
         has_tools
     }
 
     /// Asks for its tools now, and for the rest without waiting for it: no call needs that.
     pub(super) async fn list_tools_first(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let tools = self.tools(connection).await;
-        let beside = Offers::default();
-        self.keep(Offers { tools, ..beside }).await;
+        self.list_tools(connection).await;
         let (upstream, connection) = (Arc::clone(self), Arc::clone(connection));
         tokio::spawn(async move {
             let beside = upstream.beside(&connection).await;

@@ -28,6 +28,7 @@ impl Upstream {
         let events: Arc<dyn ServerEvents> = Arc::new(UpstreamEvents::new(
             self.name(),
             &self.lists_changed,
+            &self.tool_changes,
             &self.means.messages,
             &self.calls,
         ));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ahma_tests::mcp::McpProcess;
+use ahma_tests::mcp::{CallResult, McpProcess};
 use ahma_tests::{Workspace, until};
 use serde_json::json;
 
@@ -40,6 +40,26 @@ fn a_definition_that_changes_keeps_its_approved_form_and_is_not_called() {
     client.call("up_reverse", &json!({ "text": "ab" }));
     until(|| names(&mut client).contains(&"up_fresh".to_owned()));
     assert_eq!(client.call("up_echo", &json!({ "text": "x" })).text, "x");
+}
+
+/// Proves: C17, C46.
+#[test]
+fn a_definition_that_changes_between_list_and_call_is_looked_at_before_the_call() {
+    let behind = Behind::new(&json!({}));
+    let log = format!("--log={}", behind.log().display());
+    behind.name(&json!({ "up": entry(&["--turn", "--revision=legacy", &log]) }));
+    let mut client = behind.start();
+    assert_eq!(client.call("up_echo", &json!({ "text": "x" })).text, "x");
+    client.call("up_reverse", &json!({ "text": "ab" }));
+    // At once, several of them.
+    let call = json!({ "name": "up_echo", "arguments": { "text": "y" } });
+    let ids: Vec<u64> = (0..5).map(|_| client.send("tools/call", &call)).collect();
+    for id in ids {
+        let held = CallResult::of(&client.answer(id));
+        assert!(held.is_error, "{held:?}");
+        assert!(held.text.contains("description changed"), "{held:?}");
+    }
+    assert_eq!(behind.count("call echo"), 1, "nothing was sent");
 }
 
 /// Proves: C19.

@@ -88,7 +88,8 @@ pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
 pub use registry::{
     ContentError, ContentRequest, ForeignCall, ForeignContent, ForeignDefinition, ForeignError,
-    ForeignProgress, ForeignResult, ForeignServers, ForeignTool,
+    ForeignProgress, ForeignResult, ForeignServers, ForeignTool, ServerConfig, ServerEvent,
+    ServerEventKind,
 };
 #[cfg(feature = "server")]
 pub use registry::{Surface, ToolFileRules};

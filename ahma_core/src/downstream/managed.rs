@@ -30,7 +30,7 @@ const PORT_TAKEN: i32 = 2;
 pub(super) struct Managed {
     pub(super) client: Client,
     pub(super) process: Process,
-    pub(super) port: LeasedPort,
+    pub(super) port: Arc<LeasedPort>,
 }
 
 /// Starts a server on one port after the other until it has one of its own.
@@ -39,7 +39,7 @@ pub(super) async fn start<F>(
     hosts: &Arc<HostPool>,
     (server, stderr): (&str, &StderrTail),
     options: &ClientOptions,
-    spec: impl Fn(u16) -> F,
+    spec: impl Fn(Arc<LeasedPort>) -> F,
 ) -> Result<Managed, String>
 where
     F: Future<Output = Result<ProcessSpec, String>>,
@@ -48,7 +48,8 @@ where
         let port = ports
             .take()
             .ok_or("every port from 50000 to 51000 is used")?;
-        let spec = spec(port.number).await?;
+        let port = Arc::new(port);
+        let spec = spec(Arc::clone(&port)).await?;
         let (process, pipes) = Process::start(hosts, spec, server, stderr).await?;
         // What it says there is for people.
         tokio::spawn(stderr.clone().read(server.to_owned(), pipes.output));

@@ -4,6 +4,7 @@
 //! DownstreamServers ─► Upstream, one for each entry of the operator's mcp.json
 //!        │                 ├─► process      started through a sandbox host, confined or not; ended with everything it started
 //!        │                 ├─► ahma_http_mcp_client   the conversation
+//!        │                 ├─► sessions     an Upstream of each session, where the operator wants that
 //!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
 //!        ├─► inspection    what the owner is shown of them, and approves
 //!        ├─► offered       definitions under their names here, for the registry
@@ -27,7 +28,10 @@ mod questions;
 mod record;
 mod secret_values;
 mod servers;
+mod sessions;
+mod shared_record;
 mod stderr_tail;
+mod telling;
 mod tool_changes;
 mod trust;
 mod upstream;

@@ -52,7 +52,8 @@ impl ForeignTool for UpstreamTool {
     }
 
     fn call(&self, call: ForeignCall) -> BoxFuture<'static, Result<ForeignResult, ForeignError>> {
-        let (upstream, name) = (Arc::clone(&self.upstream), self.name.clone());
+        let upstream = self.upstream.serving(call.session.as_ref());
+        let name = self.name.clone();
         Box::pin(async move { upstream.call(&name, call).await })
     }
 }

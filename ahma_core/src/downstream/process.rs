@@ -10,6 +10,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
+use super::ports::LeasedPort;
 use super::stderr_tail::StderrTail;
 use crate::config::Restrictions;
 use crate::executor::HostPool;
@@ -24,6 +25,8 @@ pub(super) struct ProcessSpec {
     pub(super) directory: PathBuf,
     /// What it has to do without.
     pub(super) restrictions: Restrictions,
+    /// Where it is to listen: nobody else is given that while it runs.
+    pub(super) port: Option<Arc<LeasedPort>>,
 }
 
 /// A process that runs, or ran. Ends, with everything it started, when dropped.
@@ -32,7 +35,29 @@ pub(super) struct Process {
     stop: Option<oneshot::Sender<()>>,
     /// The number of the pipe of its standard error, which what it starts has too, and nobody else.
     pipe: u64,
-    exited: watch::Receiver<Option<Ended>>,
+    exited: Exited,
+}
+
+/// Hears of the end of a process.
+#[derive(Debug, Clone)]
+pub(super) struct Exited(watch::Receiver<Option<Ended>>);
+
+impl Exited {
+    /// How it ended, once no process of it is left.
+    pub(super) fn now(&self) -> Option<Ended> {
+        self.0.borrow().clone()
+    }
+
+    /// Waits until no process of it is left, and says how it ended.
+    pub(super) async fn wait(&self) -> Ended {
+        let mut exited = self.0.clone();
+        let ended = exited.wait_for(Option::is_some).await;
+        let ended = ended.ok().and_then(|it| it.clone());
+        ended.unwrap_or_else(|| Ended {
+            code: None,
+            words: "it was ended".to_owned(),
+        })
+    }
 }
 
 /// How it ended.
@@ -77,8 +102,8 @@ impl Process {
         let (stop, stopped) = oneshot::channel();
         let (tell, exited) = watch::channel(None);
         tokio::spawn(async move {
-            // The host is kept for as long as the process runs.
-            let _host = host;
+            // The host is kept for as long as the process runs, and its port.
+            let (_host, _port) = (host, spec.port);
             let exit = tokio::select! {
                 exit = command.exited() => Some(exit),
                 _ = stopped => None,
@@ -108,7 +133,7 @@ impl Process {
         let process = Process {
             stop: Some(stop),
             pipe: pipe.st_ino,
-            exited,
+            exited: Exited(exited),
         };
         Ok((process, Pipes { input, output }))
     }
@@ -120,13 +145,12 @@ impl Process {
 
     /// Waits until no process of it is left, and says how it ended.
     pub(super) async fn ended(&self) -> Ended {
-        let mut exited = self.exited.clone();
-        let ended = exited.wait_for(Option::is_some).await;
-        let ended = ended.ok().and_then(|it| it.clone());
-        ended.unwrap_or_else(|| Ended {
-            code: None,
-            words: "it was ended".to_owned(),
-        })
+        self.exited.wait().await
+    }
+
+    /// What hears of its end.
+    pub(super) fn exit(&self) -> Exited {
+        self.exited.clone()
     }
 
     /// Asks it to end, and waits until it has; what does not end by itself is killed.

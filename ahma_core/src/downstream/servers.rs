@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ahma_http_mcp_client::Params;
+use ahma_transport::SessionHandle;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast, watch};
@@ -18,11 +19,13 @@ use super::events::Messages;
 use super::offered;
 use super::ports::PortRegistry;
 use super::record;
+use super::telling::Telling;
 use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
 use crate::executor::HostPool;
 use crate::registry::{
     ContentError, ContentRequest, ForeignContent, ForeignDefinition, ForeignResult, ForeignServers,
+    ServerConfig, ServerEvent,
 };
 
 /// How long servers of which nothing is known have to say what they offer, before the others are offered without them: a
@@ -58,6 +61,8 @@ pub(crate) struct Means {
     pub(super) unconfined: Arc<HostPool>,
     /// Where servers listen that are started to.
     pub(super) ports: PortRegistry,
+    /// What happens to servers.
+    pub(super) telling: Telling,
     /// What servers say for the log.
     pub(super) messages: Messages,
     /// Hosts that confine as commands are confined, once there are such.
@@ -78,6 +83,7 @@ impl Means {
             places,
             unconfined,
             ports: PortRegistry::default(),
+            telling: Telling::default(),
             messages: broadcast::Sender::new(MAX_MESSAGES),
             confined: OnceLock::new(),
         }
@@ -210,7 +216,12 @@ impl DownstreamServers {
 
     /// Ends them all.
     pub(crate) async fn shut_down(&self) {
-        join_all(self.upstreams.iter().map(|it| it.shut_down())).await;
+        join_all(
+            self.upstreams
+                .iter()
+                .map(|it| it.shut_down("ahma_mcp ends")),
+        )
+        .await;
     }
 }
 
@@ -235,6 +246,7 @@ impl ForeignServers for DownstreamServers {
         &self,
         request: ContentRequest,
         meta: Map<String, Value>,
+        session: Option<SessionHandle>,
     ) -> Option<BoxFuture<'static, Result<ForeignResult, ContentError>>> {
         // A pointer is whole after any panic.
         let content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
@@ -254,6 +266,7 @@ impl ForeignServers for DownstreamServers {
                 (Arc::clone(upstream), "resources/read", params)
             }
         };
+        let upstream = upstream.serving(session.as_ref());
         Some(Box::pin(async move {
             upstream.fetch(method, params, meta).await
         }))
@@ -261,6 +274,18 @@ impl ForeignServers for DownstreamServers {
 
     fn messages(&self) -> broadcast::Receiver<Arc<Map<String, Value>>> {
         self.means.messages.subscribe()
+    }
+
+    fn events(&self) -> broadcast::Receiver<ServerEvent> {
+        self.means.telling.listen()
+    }
+
+    fn server_configs(&self) -> BTreeMap<String, ServerConfig> {
+        let configs = self.upstreams.iter().filter_map(|it| {
+            let url = it.running_at()?;
+            Some((it.name().to_owned(), ServerConfig { kind: "http", url }))
+        });
+        configs.collect()
     }
 
     fn settled(&self) -> BoxFuture<'_, ()> {

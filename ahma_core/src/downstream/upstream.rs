@@ -8,6 +8,7 @@ mod fetching;
 mod inspect;
 mod listing;
 mod opening;
+mod state_told;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,19 +16,22 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ahma_http_mcp_client::Client;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
 use super::ports::LeasedPort;
-use super::process::Process;
+use super::process::{Exited, Process};
 use super::questions::OpenCalls;
 use super::record::{Compared, Record};
 use super::servers::Means;
+use super::sessions::{Seats, Sessions};
+use super::shared_record::SharedRecord;
 use super::stderr_tail::StderrTail;
 use super::tool_changes::ToolChanges;
 use super::trust;
 use crate::audit::timestamp;
-use crate::config::downstream::{ServerSpec, TransportSpec};
+use crate::config::downstream::ServerSpec;
 
 /// How long a call waits for a server that has to be started again.
 const RESTART_WAIT: Duration = Duration::from_secs(5);
@@ -52,9 +56,12 @@ struct State {
     since: SystemTime,
     error: Option<String>,
     backoff: Backoff,
-    record: Option<Arc<Record>>,
     /// What differs from what is approved.
     compared: Compared,
+    /// The record that this differs from.
+    compared_with: Option<Arc<Record>>,
+    /// Whether it has said which tools it offers since it was started.
+    has_listed: bool,
     faults: Vec<String>,
     connection: Option<Arc<Connection>>,
 }
@@ -63,19 +70,25 @@ struct State {
 struct Opened {
     client: Client,
     process: Option<Process>,
-    port: Option<LeasedPort>,
+    port: Option<Arc<LeasedPort>>,
 }
 
 /// A server that answers.
 struct Connection {
     client: Client,
     process: Mutex<Option<Process>>,
+    /// How its process ended, once it has.
+    exit: Option<Exited>,
     /// Where it listens, when we have chosen that.
-    port: Option<LeasedPort>,
+    port: Option<Arc<LeasedPort>>,
     /// Calls that are under way.
     in_use: AtomicUsize,
     /// Whether a call of a tool has got its result.
     has_worked: AtomicBool,
+    /// For as long as it runs, where there may be only so many.
+    _seat: Option<OwnedSemaphorePermit>,
+    /// It is being ended by us.
+    is_stopping: AtomicBool,
     /// Whether its end has been noted.
     is_noted: AtomicBool,
     /// Another one is made in its place.
@@ -86,15 +99,20 @@ struct Connection {
 
 /// One server.
 pub(super) struct Upstream {
-    spec: ServerSpec,
+    spec: Arc<ServerSpec>,
     /// What its owner should know before it runs.
     warnings: Vec<String>,
     means: Arc<Means>,
     state: Mutex<State>,
+    record: Arc<SharedRecord>,
+    /// The processes of sessions, of a server that has such.
+    pub(super) sessions: Sessions,
+    /// For the process of a session: how many there may be.
+    seats: Option<Seats>,
+    /// It is not to be started any more.
+    pub(super) over: CancellationToken,
     /// Held while it is being connected to: nobody does it twice.
     connecting: tokio::sync::Mutex<()>,
-    /// Held while what it offers is being noted.
-    keeping: tokio::sync::Mutex<()>,
     stderr: StderrTail,
     /// Calls whose clients it may ask something.
     calls: Arc<OpenCalls>,
@@ -116,27 +134,52 @@ impl Upstream {
     ) -> Arc<Self> {
         Arc::new(Upstream {
             warnings: trust::warnings(&spec, &means.places),
+            ..Self::of(Arc::new(spec), means, SharedRecord::new(record), changed)
+        })
+    }
+
+    /// The same server once more, for one session; what is known of it is known of both.
+    pub(super) fn for_session(&self, seats: Seats) -> Arc<Self> {
+        let record = Arc::clone(&self.record);
+        Arc::new(Upstream {
+            seats: Some(seats),
+            ..Self::of(Arc::clone(&self.spec), &self.means, record, &self.changed)
+        })
+    }
+
+    fn of(
+        spec: Arc<ServerSpec>,
+        means: &Arc<Means>,
+        record: Arc<SharedRecord>,
+        changed: &Arc<Notify>,
+    ) -> Self {
+        Upstream {
+            warnings: Vec::new(),
             spec,
             means: Arc::clone(means),
+            record,
+            sessions: Sessions::default(),
+            seats: None,
+            over: CancellationToken::new(),
             state: Mutex::new(State {
                 status: Status::Stopped,
                 since: SystemTime::now(),
                 error: None,
                 backoff: Backoff::default(),
-                record: record.map(Arc::new),
                 compared: Compared::default(),
+                compared_with: None,
+                has_listed: false,
                 faults: Vec::new(),
                 connection: None,
             }),
             connecting: tokio::sync::Mutex::default(),
-            keeping: tokio::sync::Mutex::default(),
             stderr: StderrTail::default(),
             calls: Arc::default(),
             lists_changed: Arc::default(),
             tool_changes: Arc::default(),
             looking: tokio::sync::Mutex::default(),
             changed: Arc::clone(changed),
-        })
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -158,12 +201,12 @@ impl Upstream {
 
     /// What is offered of it; nothing when nothing is known of it.
     pub(super) fn record(&self) -> Option<Arc<Record>> {
-        self.state().record.clone()
+        self.record.get()
     }
 
     /// Whether something is known of it.
     pub(super) fn is_known(&self) -> bool {
-        self.state().record.is_some()
+        self.record.get().is_some()
     }
 
     pub(super) fn note_faults(&self, faults: Vec<String>) {
@@ -182,10 +225,10 @@ impl Upstream {
             Status::Connected => "connected",
             Status::Error => "error",
         };
-        let url = match &self.spec.transport {
-            TransportSpec::Http { url, .. } => Some(url.split('?').next()),
-            TransportSpec::Stdio(_) | TransportSpec::Managed(_) => None,
-        };
+        let of_sessions = self.sessions.all();
+        let mut held = state.compared.changed.clone();
+        held.extend(of_sessions.iter().flat_map(|it| it.held()));
+        let running = of_sessions.iter().filter(|it| it.is_connected()).count();
         let connection = state.connection.as_ref();
         let revision = connection.map(|it| it.client.peer().revision.clone());
         let port = connection
@@ -194,14 +237,15 @@ impl Upstream {
         json!({
             "name": self.spec.name,
             "type": self.spec.transport.kind(),
-            "url": url,
+            "url": self.url(connection.map(Arc::as_ref)),
             "port": port,
             "status": status,
+            "sessions": self.spec.per_session.then_some(running),
             "since": timestamp(state.since),
             "error": state.error,
             "revision": revision,
-            "tools": state.record.as_ref().map_or(0, |it| it.tools.len()),
-            "held": state.compared.changed,
+            "tools": self.record.get().map_or(0, |it| it.tools.len()),
+            "held": held,
             "new": state.compared.new,
             "gone": state.compared.gone,
             "rejected": state.faults,
@@ -216,15 +260,18 @@ impl Upstream {
         state.error = error;
     }
 
-    /// Ends it for good.
-    pub(super) async fn shut_down(&self) {
+    /// Ends it for good, with the processes of its sessions.
+    pub(super) async fn shut_down(&self, why: &'static str) {
+        // Nothing that is being started is kept after this.
+        self.over.cancel();
         let connection = self.state().connection.take();
-        if let Some(connection) = connection {
-            let process = lock(&connection.process).take();
-            if let Some(process) = process {
-                process.stop().await;
+        let own = async {
+            if let Some(connection) = connection {
+                self.stop(&connection, why).await;
             }
-        }
+        };
+        // Boxed: a session has no sessions, which the compiler cannot know.
+        tokio::join!(own, Box::pin(self.sessions.shut_down(why)));
     }
 }
 

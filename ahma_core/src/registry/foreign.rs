@@ -1,9 +1,11 @@
 //! Tools that other servers run: what the engine has to know of them. How they are reached is somebody else's.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahma_transport::SessionHandle;
 use futures_util::future::BoxFuture;
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
@@ -11,6 +13,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::asking::Asking;
 use super::foreign_content::{ContentError, ContentRequest, ForeignContent};
+use super::foreign_state::{ServerConfig, ServerEvent};
 
 /// A tool that another server runs.
 pub trait ForeignTool: fmt::Debug + Send + Sync {
@@ -36,6 +39,8 @@ pub struct ForeignCall {
     pub arguments: Map<String, Value>,
     /// What of the caller's `_meta` is for the server.
     pub meta: Map<String, Value>,
+    /// The session of its client, where it has one that can end before the server does.
+    pub session: Option<SessionHandle>,
     /// Hears of its progress.
     pub progress: Option<Box<dyn FnMut(ForeignProgress) + Send + Sync>>,
     /// How the server can ask the client something meanwhile.
@@ -100,11 +105,12 @@ pub trait ForeignServers: Send + Sync {
     fn content(&self) -> watch::Receiver<Arc<ForeignContent>>;
 
     /// Has the server that offers it answer, which is told this `_meta`; none where no server does. Dropping the future
-    /// gives the request up.
+    /// gives the request up. The session is that of the client, as for a call.
     fn fetch(
         &self,
         request: ContentRequest,
         meta: Map<String, Value>,
+        session: Option<SessionHandle>,
     ) -> Option<BoxFuture<'static, Result<ForeignResult, ContentError>>>;
 
     /// What they say for the log from now on: the parameters of messages, whose loggers begin with the server's name. Who does
@@ -113,6 +119,12 @@ pub trait ForeignServers: Send + Sync {
 
     /// Waits until it is known of each what it offers, or that it does not say so.
     fn settled(&self) -> BoxFuture<'_, ()>;
+
+    /// What happens to them from now on. Who does not listen fast enough misses some, and is told how many.
+    fn events(&self) -> broadcast::Receiver<ServerEvent>;
+
+    /// Where those that run and are reached over HTTP are, by their names.
+    fn server_configs(&self) -> BTreeMap<String, ServerConfig>;
 
     /// What the operator should know of each.
     fn describe(&self) -> Value;

@@ -13,6 +13,7 @@ mod definition;
 mod entry;
 mod foreign;
 mod foreign_content;
+mod foreign_state;
 mod reload;
 mod snapshot;
 mod surface;
@@ -32,6 +33,7 @@ pub use foreign::{
     ForeignTool,
 };
 pub use foreign_content::{ContentError, ContentRequest, ForeignContent};
+pub use foreign_state::{ServerConfig, ServerEvent, ServerEventKind};
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;
 pub use surface::Surface;

@@ -133,6 +133,11 @@ impl Caller {
         self.passed_on.clone()
     }
 
+    /// Its session, where it has one that can end before the server does.
+    pub(super) fn session(&self) -> Option<SessionHandle> {
+        self.session.clone()
+    }
+
     /// Has a result sent as it is, where the transport can do that; says whether it can.
     pub(super) fn leave_whole(&self, result: Value) -> bool {
         let slot = self.whole.as_ref();

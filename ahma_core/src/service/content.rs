@@ -52,7 +52,7 @@ pub(super) async fn fetched<T: DeserializeOwned>(
     let Some(foreign) = &context.foreign else {
         return Ok(None);
     };
-    let fetch = || foreign.fetch(request.clone(), caller.passed_on());
+    let fetch = || foreign.fetch(request.clone(), caller.passed_on(), caller.session());
     let fetching = match fetch() {
         Some(fetching) => fetching,
         None => {

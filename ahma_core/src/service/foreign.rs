@@ -69,6 +69,7 @@ pub(super) async fn call(
         call: ForeignCall {
             arguments,
             meta: caller.passed_on(),
+            session: caller.session(),
             progress,
             asking: caller.asking(),
         },

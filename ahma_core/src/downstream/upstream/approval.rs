@@ -60,14 +60,16 @@ impl Upstream {
         let Ok(Some(record)) = reading else {
             return;
         };
-        if self.state().record.as_deref() == Some(&record) {
+        // Another process of it may have taken it over already.
+        let compared_with = self.state().compared_with.clone();
+        if compared_with.is_some_and(|it| it.tools == record.tools) {
             return;
         }
-        let before = self.state().record.replace(Arc::new(record));
+        let before = self.record.put(Some(Arc::new(record)));
         // Only what it offers now says whether that is what was approved.
         match self.list(connection).await {
             true => self.changed.notify_one(),
-            false => self.state().record = before,
+            false => drop(self.record.put(before)),
         }
     }
 }

@@ -80,7 +80,10 @@ impl Upstream {
                     is_first = false;
                     self.give_up(connection, &error);
                 }
-                Err(error) => return Err(self.explained(&error)),
+                Err(error) => {
+                    connection.notice_death(&error).await;
+                    return Err(self.explained(&error));
+                }
             }
         }
     }

@@ -8,9 +8,13 @@ use ahma_http_mcp_client::RequestError;
 use tokio::time::{sleep, timeout};
 
 use super::{Connection, QUIET, RESTART_WAIT, Status, Upstream, lock};
+use crate::registry::ServerEventKind;
 
 /// A server is not asked more often than this, however often it says that something has changed.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+
+/// How long the kernel and a sandbox host may take to say that a process has ended.
+const DEATH_NOTICE: Duration = Duration::from_secs(1);
 
 impl Upstream {
     /// Sees to a connection: asks what it offers when that has changed, ends it when nobody uses it, and notes its end.
@@ -24,7 +28,9 @@ impl Upstream {
             tokio::select! {
                 // Whoever still uses it holds it.
                 () = connection.given_up.notified() => return,
-                why = connection.client.closed() => return self.ended(&connection, &why).await,
+                why = connection.closed() => return self.ended(&connection, &why).await,
+                // Whoever says so ends the connection too.
+                () = self.over.cancelled() => return,
                 () = self.lists_changed.notified() => {
                     // However often it is said.
                     let pause = QUIET.max(BETWEEN_LISTS.saturating_sub(listed.elapsed()));
@@ -34,7 +40,7 @@ impl Upstream {
                 }
                 () = after(idle) => {
                     if self.take_idle(&connection) {
-                        return self.stop(&connection).await;
+                        return self.stop(&connection, "nobody uses it").await;
                     }
                     // A call is under way, or came a moment ago.
                     sleep(QUIET).await;
@@ -57,13 +63,14 @@ impl Upstream {
     }
 
     /// Ends a connection that nobody is given any more.
-    async fn stop(&self, connection: &Arc<Connection>) {
+    pub(super) async fn stop(&self, connection: &Arc<Connection>, why: &'static str) {
+        connection.is_stopping.store(true, Ordering::Relaxed);
         let process = lock(&connection.process).take();
         if let Some(process) = process {
             process.stop().await;
         }
         self.set(Status::Stopped, None);
-        tracing::info!(server = self.name(), "stopped: nobody uses it");
+        self.tell(ServerEventKind::Stopped { why });
     }
 
     /// Notes, once, that a connection has ended that nobody wanted to end.
@@ -118,6 +125,9 @@ impl Upstream {
 
     /// Sees to the end of a connection, and to why it ended.
     async fn ended(&self, connection: &Arc<Connection>, why: &str) {
+        if connection.is_stopping.load(Ordering::Relaxed) {
+            return;
+        }
         self.note_end(connection, why);
         let process = lock(&connection.process).take();
         let why = match process {
@@ -132,11 +142,41 @@ impl Upstream {
             }
             None => why.to_owned(),
         };
-        tracing::warn!(server = self.name(), "ended: {why}");
         let mut state = self.state();
         // Unless another one has been made meanwhile.
         if state.status == Status::Error {
-            state.error = Some(why);
+            state.error = Some(why.clone());
+        }
+        drop(state);
+        self.tell(ServerEventKind::Error { why });
+    }
+}
+
+impl Connection {
+    /// Why it can be used no more, once it cannot.
+    pub(super) fn ended(&self) -> Option<Arc<str>> {
+        let exit = || Some(self.exit.as_ref()?.now()?.words.into());
+        self.client.ended().or_else(exit)
+    }
+
+    /// Has the end of a process known before whoever was told of the broken connection calls again: that call would be lost.
+    pub(super) async fn notice_death(&self, error: &RequestError) {
+        if let (Some(exit), RequestError::Transport { .. }) = (&self.exit, error) {
+            let _ = timeout(DEATH_NOTICE, exit.wait()).await;
+        }
+    }
+
+    /// Waits until it can be used no more. Over HTTP, nobody else tells that a process has ended.
+    async fn closed(&self) -> Arc<str> {
+        let exit = async {
+            match &self.exit {
+                Some(exit) => exit.wait().await.words.into(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            why = self.client.closed() => why,
+            words = exit => words,
         }
     }
 }

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
+use super::super::process::Process;
 use super::{Connection, RESTART_WAIT, Status, Upstream, lock};
 use crate::audit::timestamp;
 use crate::config::downstream::TransportSpec;
+use crate::registry::ServerEventKind;
 
 impl Upstream {
     /// A connection, made where there is none. Whoever waits may go; it is made all the same, and once.
@@ -25,7 +27,7 @@ impl Upstream {
                 return Ok(connection);
             }
             let last = upstream.state().connection.clone();
-            if let Some((last, why)) = last.and_then(|it| it.client.ended().map(|why| (it, why))) {
+            if let Some((last, why)) = last.and_then(|it| it.ended().map(|why| (it, why))) {
                 upstream.note_end(&last, &why);
             }
             let wait = upstream.state().backoff.wait(Instant::now());
@@ -56,7 +58,7 @@ impl Upstream {
     fn current(&self) -> Option<InUse> {
         let state = self.state();
         let current = state.connection.as_ref();
-        let current = current.filter(|it| it.client.ended().is_none());
+        let current = current.filter(|it| it.ended().is_none());
         current.map(InUse::of)
     }
 
@@ -77,28 +79,34 @@ impl Upstream {
             &self.spec.transport,
             TransportSpec::Http { oauth: Some(_), .. }
         );
-        if signs_in {
-            return Some("signing in is not offered yet; give a token in `headers`");
-        }
-        let per_session = "a process for each session is not offered yet; leave out `per_session`";
-        self.spec.per_session.then_some(per_session)
+        signs_in.then_some("signing in is not offered yet; give a token in `headers`")
     }
 
     /// Makes a connection, and sees to it until it ends.
     async fn connect(self: &Arc<Self>) -> Result<(), String> {
+        if self.over.is_cancelled() {
+            return Err(self.is_over());
+        }
+        let seat = match &self.seats {
+            Some(seats) => Some(seats.take(self.name())?),
+            None => None,
+        };
         self.set(Status::Starting, None);
         let connected = match self.not_offered() {
             Some(why) => Err(why.to_owned()),
-            None => self.open().await,
+            None => tokio::select! {
+                opened = self.open() => opened,
+                () = self.over.cancelled() => return Err(self.is_over()),
+            },
         };
         let opened = match connected {
             Ok(connected) => connected,
             Err(why) => {
-                tracing::warn!(server = self.name(), "it cannot be used: {why}");
                 let mut state = self.state();
                 state.backoff.failed(Duration::ZERO, false, Instant::now());
                 drop(state);
                 self.set(Status::Error, Some(why.clone()));
+                self.tell(ServerEventKind::Error { why: why.clone() });
                 return Err(format!(
                     "the server `{}` cannot be used: {why}",
                     self.name()
@@ -107,17 +115,23 @@ impl Upstream {
         };
         let connection = Arc::new(Connection {
             client: opened.client,
+            exit: opened.process.as_ref().map(Process::exit),
             process: Mutex::new(opened.process),
             port: opened.port,
             in_use: AtomicUsize::new(0),
             has_worked: AtomicBool::new(false),
+            _seat: seat,
+            is_stopping: AtomicBool::new(false),
             is_noted: AtomicBool::new(false),
             given_up: Notify::new(),
             last_used: Mutex::new(Instant::now()),
             since: Instant::now(),
         });
-        self.set(Status::Connected, None);
-        self.state().connection = Some(Arc::clone(&connection));
+        if !self.take_up(&connection) {
+            self.stop(&connection, "it is not needed any more").await;
+            return Err(self.is_over());
+        }
+        self.tell(ServerEventKind::Started);
         tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
         // Over HTTP the answer decides about headers of later requests.
         let must_list = !matches!(self.spec.transport, TransportSpec::Stdio(_));
@@ -130,6 +144,23 @@ impl Upstream {
             self.lists_changed.notify_one();
         }
         Ok(())
+    }
+
+    /// Gives a connection to whoever wants one, unless the server is not to run any more.
+    fn take_up(&self, connection: &Arc<Connection>) -> bool {
+        self.set(Status::Connected, None);
+        let mut state = self.state();
+        // Whoever ends the server looks for a connection after saying so.
+        let is_wanted = !self.over.is_cancelled();
+        if is_wanted {
+            state.connection = Some(Arc::clone(connection));
+            state.has_listed = false;
+        }
+        is_wanted
+    }
+
+    fn is_over(&self) -> String {
+        format!("the server `{}` is not used any more", self.name())
     }
 
     /// Starts it to learn what it offers.

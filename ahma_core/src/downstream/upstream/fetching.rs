@@ -34,9 +34,7 @@ impl Upstream {
                     return passed_on.map_err(|it| self.unusable(&it));
                 }
                 // The connection was lost, maybe long ago; the next one takes it, once.
-                Err(error)
-                    if is_first && (connection.client.ended().is_some() || error.has_not_run()) =>
-                {
+                Err(error) if is_first && (connection.ended().is_some() || error.has_not_run()) => {
                     is_first = false;
                     self.give_up(connection, &error);
                 }

@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::super::record::{self, Compared, Record};
 use super::{Connection, Upstream};
+use crate::registry::ServerEventKind;
 
 /// What a server offers now; none of what could not be asked.
 #[derive(Default)]
@@ -123,12 +124,13 @@ impl Upstream {
     /// Keeps what it offers now, as far as it is approved or needs no approval.
     async fn keep(&self, offers: Offers) {
         // One after the other: none may lose what another has noted.
-        let _keeping = self.keeping.lock().await;
-        let before = self.state().record.clone();
+        let _keeping = self.record.keeping.lock().await;
+        let before = self.record.get();
         if offers.tools.is_none() && before.is_none() {
             return;
         }
-        let pin = self.spec.pin;
+        let (pin, approved) = (self.spec.pin, before.clone());
+        let has_tools = offers.tools.is_some();
         let path = record::file(&self.means.records, self.name());
         let held = record::held_file(&self.means.records, self.name());
         let looking = spawn_blocking(move || {
@@ -144,6 +146,7 @@ impl Upstream {
         let Ok((compared, now, written)) = looking.await else {
             return;
         };
+        let mut is_news = has_tools && now.is_some();
         if let Some(Err(error)) = written {
             tracing::warn!(
                 server = self.name(),
@@ -158,11 +161,21 @@ impl Upstream {
                     "it is another one than was approved: {what} changed"
                 );
             }
-            self.state().compared = compared;
+            let mut state = self.state();
+            is_news |= state.compared != compared;
+            state.compared = compared;
+            state.compared_with = approved;
         }
         if let Some(now) = now {
-            self.state().record = Some(Arc::new(now));
+            self.record.put(Some(Arc::new(now)));
             self.changed.notify_one();
+        }
+        if has_tools {
+            is_news |= !std::mem::replace(&mut self.state().has_listed, true);
+        }
+        if is_news {
+            let tools = self.record.get().map_or(0, |it| it.tools.len());
+            self.tell(ServerEventKind::ToolsUpdated { tools });
         }
     }
 }

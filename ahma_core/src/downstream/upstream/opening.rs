@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::super::events::UpstreamEvents;
 use super::super::managed;
+use super::super::ports::LeasedPort;
 use super::super::process::{Process, ProcessSpec};
 use super::super::secret_values::SecretValues;
 use super::super::trust;
@@ -105,22 +106,23 @@ impl Upstream {
     async fn process_spec(
         &self,
         program: &Program,
-        port: Option<u16>,
+        port: Option<Arc<LeasedPort>>,
     ) -> Result<ProcessSpec, String> {
+        let listens = port.as_ref().map(|it| it.number);
         let mut environment: BTreeMap<OsString, OsString> = match self.spec.sandbox {
             true => self.means.confined_environment().into_iter().collect(),
             false => self.means.environment.clone(),
         };
         // What was meant for us, keys among it.
         environment.retain(|name, _| !name.as_encoded_bytes().starts_with(b"AHMA_"));
-        let own = self.values(program.env.clone(), port).await?;
+        let own = self.values(program.env.clone(), listens).await?;
         let own = own
             .into_iter()
             .map(|(name, value)| (name.into(), value.into()));
         environment.extend(own);
-        let number = port.map(|port| port.to_string()).unwrap_or_default();
+        let number = listens.map(|it| it.to_string()).unwrap_or_default();
         let args = program.args.iter();
-        let args = args.map(|it| match port {
+        let args = args.map(|it| match listens {
             Some(_) => it.replace(PORT_PLACEHOLDER, &number),
             None => it.clone(),
         });
@@ -131,6 +133,7 @@ impl Upstream {
         };
         Ok(ProcessSpec {
             restrictions,
+            port,
             words: words.map(OsString::from).collect(),
             environment: environment.into_iter().collect(),
             directory: trust::directory(&self.spec, program, &self.means.places),

@@ -80,6 +80,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
     });
     if let Some(foreign) = &context.foreign {
         told["downstream"] = foreign.describe();
+        told["server_configs"] = json!(foreign.server_configs());
     }
     Ok(told)
 }

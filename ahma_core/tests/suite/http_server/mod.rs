@@ -4,6 +4,7 @@ mod crashes;
 mod discovery;
 mod downstream;
 mod downstream_scale;
+mod downstream_sessions;
 mod dual;
 mod load;
 mod logs;

@@ -1,10 +1,12 @@
 //! Servers that are started to listen on a port of ours: started, waited for, and checked to be reachable from here only.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahma_http_mcp_client::{Client, ClientOptions, RequestError, UrlEntry};
+use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -45,10 +47,7 @@ where
     F: Future<Output = Result<ProcessSpec, String>>,
 {
     for _ in 0..TRIES {
-        let port = ports
-            .take()
-            .ok_or("every port from 50000 to 51000 is used")?;
-        let port = Arc::new(port);
+        let port = Arc::new(free_port(ports).await?);
         let spec = spec(Arc::clone(&port)).await?;
         let (process, pipes) = Process::start(hosts, spec, server, stderr).await?;
         // What it says there is for people.
@@ -72,6 +71,19 @@ where
         }
     }
     Err(format!("it found none of {TRIES} ports free"))
+}
+
+/// A port on which nobody listens: a server that would find it taken need not be started.
+async fn free_port(ports: &PortRegistry) -> Result<LeasedPort, String> {
+    loop {
+        let port = ports.take();
+        let port = port.ok_or("every port from 50000 to 51000 is used")?;
+        let address = (Ipv4Addr::LOCALHOST, port.number);
+        if TcpListener::bind(address).await.is_ok() {
+            return Ok(port);
+        }
+        port.is_dead();
+    }
 }
 
 enum Fault {

@@ -13,6 +13,7 @@ pub mod http;
 pub mod http_process;
 pub mod mcp;
 pub mod module_graph;
+pub mod scenarios;
 pub mod served;
 pub mod traceability;
 #[cfg(target_os = "linux")]

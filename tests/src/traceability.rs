@@ -77,6 +77,11 @@ fn requirement(line: &str) -> Option<Requirement> {
 
 /// Every test that says what it proves, sorted.
 pub fn proofs() -> Vec<Proof> {
+    claims("Proves")
+}
+
+/// Every test with a line that begins with this word and a colon, and what it names there, sorted.
+pub(crate) fn claims(word: &str) -> Vec<Proof> {
     let mut found = Vec::new();
     let mut waiting = vec![repository()];
     while let Some(directory) = waiting.pop() {
@@ -86,9 +91,9 @@ pub fn proofs() -> Vec<Proof> {
             if path.is_dir() && !name.starts_with('.') && name != "target" {
                 waiting.push(path);
             } else if name.ends_with(".rs") {
-                found.extend(proofs_in(&path));
+                found.extend(claims_in(&path, word));
             } else if name == "run" {
-                found.extend(proof_of_script(&path));
+                found.extend(claim_of_script(&path, word));
             }
         }
     }
@@ -96,13 +101,14 @@ pub fn proofs() -> Vec<Proof> {
     found
 }
 
-fn proofs_in(path: &Path) -> Vec<Proof> {
+fn claims_in(path: &Path, word: &str) -> Vec<Proof> {
+    let beginning = format!("/// {word}: ");
     let text = fs::read_to_string(path).expect("a source file");
     let file: PathBuf = path.strip_prefix(repository()).expect("inside").to_owned();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let Some(ids) = line.strip_prefix("/// Proves: ") else {
+        let Some(ids) = line.strip_prefix(&beginning) else {
             continue;
         };
         let place = || format!("{}:{}", file.display(), index + 1);
@@ -129,12 +135,13 @@ fn proofs_in(path: &Path) -> Vec<Proof> {
 }
 
 /// A script that drives the server with programs of others is one test; it says what it proves in a comment.
-fn proof_of_script(path: &Path) -> Option<Proof> {
+fn claim_of_script(path: &Path, word: &str) -> Option<Proof> {
+    let beginning = format!("# {word}: ");
     let text = fs::read_to_string(path).expect("a script");
     let file = path.strip_prefix(repository()).expect("inside");
     let ids = text
         .lines()
-        .find_map(|line| line.strip_prefix("# Proves: "))?;
+        .find_map(|line| line.strip_prefix(&beginning))?;
     Some(Proof {
         file: file.display().to_string(),
         test: "run".to_owned(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use ahma_tests::repository;
+use ahma_tests::scenarios::{self, scenarios};
 use ahma_tests::traceability::{self, requirements};
 use regex::Regex;
 
@@ -125,10 +126,41 @@ fn every_claim_of_a_test_is_made_by_a_test() {
 
 #[test]
 fn the_generated_document_is_current() {
-    let current = traceability::document(&requirements(), &traceability::proofs());
+    let requirements = traceability::document(&requirements(), &traceability::proofs());
+    let current = requirements + &scenarios::section(&scenarios(), &scenarios::shown());
     let committed = fs::read_to_string(repository().join(traceability::DOCUMENT)).unwrap();
     assert!(
         committed == current,
         "run `cargo run -p ahma_tests --bin traceability`"
     );
+}
+
+/// Proves: C35.
+#[test]
+fn every_scenario_of_the_plan_for_managed_servers_is_shown_or_changed_with_a_reason() {
+    let (all, mut shown) = (scenarios(), scenarios::shown());
+    assert_eq!(scenarios::faults(&all, &shown), Vec::<String>::new());
+    // As many as the plan has, step by step.
+    let of_step = |step: usize| {
+        let beginning = format!("002/{step}.");
+        let ids = all.iter().filter(|it| it.id.starts_with(&beginning));
+        ids.count()
+    };
+    let counts: Vec<usize> = (1..=11).map(of_step).collect();
+    assert_eq!(counts, [7, 5, 8, 12, 5, 8, 2, 4, 2, 9, 7]);
+    assert!(all.iter().all(|it| it.changed.as_deref() != Some("")));
+    // What is not shown, or does not exist, is found.
+    for proof in &mut shown {
+        for id in &mut proof.proves {
+            if id == "002/1.7" {
+                "002/1.8".clone_into(id);
+            }
+        }
+    }
+    let test = "ports_are_given_in_order_and_dead_ones_never_again";
+    let expected = [
+        format!("{test} shows 002/1.8, which does not exist"),
+        "no test shows 002/1.7 (Dead port is skipped on next allocate())".to_owned(),
+    ];
+    assert_eq!(scenarios::faults(&all, &shown), expected);
 }

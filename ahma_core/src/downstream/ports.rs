@@ -62,6 +62,8 @@ mod tests {
     use super::*;
 
     /// Proves: C20.
+    /// Scenario: 002/1.1, 002/1.2, 002/1.3, 002/1.4, 002/1.6, 002/1.7, 002/4.8.
+    /// Scenario: 002/4.9, 002/7.2.
     #[test]
     fn ports_are_given_in_order_and_dead_ones_never_again() {
         let registry = PortRegistry::default();

@@ -57,3 +57,21 @@ fn log(server: &str, line: &[u8]) {
         tracing::info!(server, "{}", line.trim_end());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Proves: C6.
+    /// Scenario: 002/4.12.
+    #[tokio::test]
+    async fn only_the_end_of_what_a_server_says_is_kept() {
+        let tail = StderrTail::default();
+        let said = format!("first\n{}\nlast\n", "x".repeat(3 * KEPT));
+        tail.clone().read("up".to_owned(), said.as_bytes()).await;
+        let kept = tail.text();
+        let expected = said[said.len() - KEPT..].trim_end();
+        assert_eq!(kept, expected);
+        assert_eq!(tail.last_line().as_deref(), Some("last"));
+    }
+}

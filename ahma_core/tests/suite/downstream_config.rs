@@ -39,6 +39,7 @@ fn program(spec: &ServerSpec) -> &Program {
 }
 
 /// Proves: C3.
+/// Scenario: 002/2.2.
 #[test]
 fn an_entry_of_two_words_has_the_defaults() {
     let specs = servers(r#"{ "servers": { "demo": { "command": "run" } } }"#);
@@ -65,6 +66,7 @@ fn an_entry_of_two_words_has_the_defaults() {
 }
 
 /// The snapshots are `Debug` texts: they show every field, and of secrets the references only.
+/// Scenario: 002/2.1.
 #[test]
 fn good_fixtures_are_read_as_their_snapshots_say() {
     for fixture in fixtures("mcp-config-good") {
@@ -78,6 +80,7 @@ fn good_fixtures_are_read_as_their_snapshots_say() {
     }
 }
 
+/// Scenario: 002/2.5.
 #[test]
 fn paths_are_relative_to_the_file_and_a_tilde_is_the_home_directory() {
     let specs = servers(

@@ -117,6 +117,7 @@ fn names(listed: &ahma_http_mcp_client::Listed) -> Vec<String> {
 }
 
 /// Proves: C9.
+/// Scenario: 002/3.2, 002/3.3.
 #[tokio::test]
 async fn both_lifecycles_are_spoken_over_both_transports() {
     for (options, revision) in [
@@ -245,6 +246,7 @@ async fn answers_and_lists_have_limits() {
 }
 
 /// Proves: C13.
+/// Scenario: 002/3.7.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_nobody_waits_for_is_cancelled_and_progress_comes_in_order() {
     let place = Workspace::new();
@@ -277,6 +279,7 @@ async fn a_request_that_nobody_waits_for_is_cancelled_and_progress_comes_in_orde
 }
 
 /// Proves: C14.
+/// Scenario: 002/3.5.
 #[tokio::test]
 async fn who_asks_is_said_and_a_refusal_tells_nothing_secret() {
     let place = Workspace::new();
@@ -303,6 +306,7 @@ async fn who_asks_is_said_and_a_refusal_tells_nothing_secret() {
 }
 
 /// Proves: C4.
+/// Scenario: 002/3.6.
 #[tokio::test]
 async fn what_was_not_done_is_tried_again_and_what_may_have_been_is_not() {
     let busy = Listening::new(&["--busy=2"], &[]);

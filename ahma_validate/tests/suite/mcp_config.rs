@@ -15,6 +15,7 @@ fn check(workspace: &Workspace, file: &str) -> Finished {
     workspace.run(AHMA_VALIDATE, &["--mcp-config", file])
 }
 
+/// Scenario: 002/2.2, 002/2.3.
 #[test]
 fn each_broken_fixture_is_explained_as_its_snapshot_says() {
     for fixture in fixtures("mcp-config-broken") {

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use ahma_tests::repository;
 use ahma_tests::traceability::{DOCUMENT, document, faults, proofs, requirements};
+use ahma_tests::{repository, scenarios};
 
 #[expect(
     clippy::disallowed_methods,
@@ -13,12 +13,14 @@ use ahma_tests::traceability::{DOCUMENT, document, faults, proofs, requirements}
 fn main() -> ExitCode {
     let (requirements, proofs) = (requirements(), proofs());
     let mut stderr = std::io::stderr();
-    let faults = faults(&requirements, &proofs);
+    let mut faults = faults(&requirements, &proofs);
+    let (scenarios, shown) = (scenarios::scenarios(), scenarios::shown());
+    faults.extend(scenarios::faults(&scenarios, &shown));
     for fault in &faults {
         let _ = writeln!(stderr, "error: {fault}");
     }
     let path = repository().join(DOCUMENT);
-    let current = document(&requirements, &proofs);
+    let current = document(&requirements, &proofs) + &scenarios::section(&scenarios, &shown);
     if std::env::args().nth(1).as_deref() != Some("--check") {
         return match std::fs::write(path, current) {
             Ok(()) if faults.is_empty() => ExitCode::SUCCESS,

@@ -31,6 +31,10 @@ impl Behind {
         self.place.write("mcp.json", &text);
     }
 
+    pub(super) fn project(&self) -> &Path {
+        self.project.path()
+    }
+
     pub(super) fn log(&self) -> PathBuf {
         self.place.path().join("log")
     }

@@ -13,6 +13,7 @@ const ODD: &str = concat!(
 );
 
 /// Proves: C1, C8, C10, C15.
+/// Scenario: 002/3.4.
 #[test]
 fn tools_of_other_servers_are_offered_whole_and_called_as_operations() {
     let behind = Behind::new(&json!({ "up": entry(&[]), "old": entry(&["--revision=legacy"]) }));

@@ -15,6 +15,8 @@ fn example() -> PathBuf {
 }
 
 /// Proves: C5, C33, C34.
+/// Scenario: 002/2.4, 002/4.1, 002/4.2, 002/4.3, 002/6.6, 002/6.7, 002/8.1, 002/8.2.
+/// Scenario: 002/8.4, 002/9.1, 002/9.2, 002/10.1, 002/10.2, 002/10.3, 002/10.4, 002/10.5.
 #[test]
 fn the_example_runs_behind_this_server_on_a_port_that_nobody_has() {
     // Whoever else has a port among the first keeps it.

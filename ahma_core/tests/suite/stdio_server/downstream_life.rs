@@ -73,6 +73,7 @@ fn tools_stay_listed_while_their_server_dies_and_returns_and_no_call_runs_twice(
 }
 
 /// Proves: C5, C20.
+/// Scenario: 002/4.2, 002/4.6, 002/4.7, 002/4.9.
 #[test]
 fn a_managed_server_gets_a_port_and_another_one_when_that_is_taken() {
     let behind = Behind::new(&json!({}));
@@ -150,6 +151,7 @@ fn nothing_of_a_server_is_left_when_ours_is_killed() {
 }
 
 /// Proves: C23.
+/// Scenario: 002/6.2.
 #[test]
 fn one_server_that_hangs_or_babbles_holds_up_nothing_else() {
     let servers = json!({

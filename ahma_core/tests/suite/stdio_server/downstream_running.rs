@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use ahma_tests::mcp::McpProcess;
 use ahma_tests::{marked, processes_marked, repository, signal, unique_mark, until};
@@ -17,6 +17,16 @@ fn managed(options: &[&str]) -> Value {
     let mut server = entry(&[&["--http=${PORT}"], options].concat());
     server["type"] = json!("managed_http");
     server
+}
+
+/// A server that the test has started, and that ends with it.
+struct Listening(Child);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
 }
 
 /// The same entry, for a shell that does something first.
@@ -64,6 +74,8 @@ fn told(kinds: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// Proves: C6, C31, C33.
+/// Scenario: 002/3.1, 002/4.4, 002/5.4, 002/5.5, 002/6.2, 002/6.3, 002/6.4, 002/6.5.
+/// Scenario: 002/7.1, 002/8.1, 002/8.3, 002/10.9.
 #[test]
 fn eager_servers_are_started_watched_and_stopped_and_the_log_says_so() {
     let behind = Behind::new(&json!({}));
@@ -85,6 +97,11 @@ fn eager_servers_are_started_watched_and_stopped_and_the_log_says_so() {
     assert!(stderr.starts_with("upstream is here\n"), "{stderr}");
     for said in ["http initialize", "http notifications/initialized"] {
         assert!(behind.count(said) >= 2, "{said}: once each time");
+    }
+    let log = fs::read_to_string(behind.log()).unwrap();
+    let requests = log.lines().filter(|it| it.starts_with("http "));
+    for request in requests {
+        assert!(request.ends_with(" http://localhost"), "{request}");
     }
     let before = client.call("get_server_info", &json!({})).structured;
     let url = format!("http://127.0.0.1:{}/mcp", web["port"]);
@@ -120,6 +137,7 @@ fn eager_servers_are_started_watched_and_stopped_and_the_log_says_so() {
 /// None of them goes on before all of them have begun: one after the other, none would ever be ready.
 ///
 /// Proves: C6, C36.
+/// Scenario: 002/6.1, 002/6.8.
 #[test]
 fn twenty_servers_start_side_by_side() {
     const COUNT: usize = 20;
@@ -152,6 +170,7 @@ fn twenty_servers_start_side_by_side() {
 }
 
 /// Proves: C6.
+/// Scenario: 002/4.5, 002/4.8, 002/5.1, 002/5.2, 002/10.7.
 #[test]
 fn a_managed_server_that_does_not_answer_or_refuses_is_ended() {
     let behind = Behind::new(&json!({}));
@@ -180,6 +199,7 @@ fn a_managed_server_that_does_not_answer_or_refuses_is_ended() {
 }
 
 /// Proves: C5, C6.
+/// Scenario: 002/4.10.
 #[test]
 fn a_server_that_finds_no_port_free_is_given_up_after_ten() {
     let behind = Behind::new(&json!({}));
@@ -195,6 +215,7 @@ fn a_server_that_finds_no_port_free_is_given_up_after_ten() {
 /// Another server of the machine takes the port while ours is being started, and answers on it.
 ///
 /// Proves: C20.
+/// Scenario: 002/10.5.
 #[test]
 fn a_server_of_somebody_else_on_the_port_is_not_taken_for_ours() {
     let behind = Behind::new(&json!({}));
@@ -212,14 +233,14 @@ fn a_server_of_somebody_else_on_the_port_is_not_taken_for_ours() {
     let listing = client.send("tools/list", &json!({}));
     until(|| port.exists());
     let taken = fs::read_to_string(&port).unwrap();
-    let mut other = Command::new("python3")
+    let other = Command::new("python3")
         .arg(repository().join("tests/fixtures/upstream/server.py"))
         .arg(format!("--http={}", taken.trim()))
         .arg(format!("--log={}", log.display()))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .spawn();
+    let _other = Listening(other.unwrap());
     until(|| fs::read_to_string(&log).is_ok_and(|it| it.contains("http server/discover")));
     fs::write(&go, "").unwrap();
     let listed = client.answer(listing);
@@ -230,11 +251,31 @@ fn a_server_of_somebody_else_on_the_port_is_not_taken_for_ours() {
     assert_eq!(client.call("web_echo", &json!({ "text": "x" })).text, "x");
     let said = fs::read_to_string(&log).unwrap();
     assert!(!said.contains("tools/"), "nobody asked it more: {said}");
-    other.kill().unwrap();
-    other.wait().unwrap();
+}
+
+/// Proves: C5, C19.
+#[test]
+fn a_managed_server_can_be_confined() {
+    let behind = Behind::new(&json!({}));
+    let script = behind.project().join("server.py");
+    fs::copy(
+        repository().join("tests/fixtures/upstream/server.py"),
+        &script,
+    )
+    .unwrap();
+    let mut server = managed(&[]);
+    server["args"][0] = json!(script);
+    server["sandbox"] = json!(true);
+    behind.name(&json!({ "web": server }));
+    let mut client = behind.start();
+    assert_eq!(client.call("web_echo", &json!({ "text": "x" })).text, "x");
+    let outside = json!({ "path": behind.log().with_file_name("mcp.json") });
+    let refused = client.call("web_read", &outside);
+    assert!(refused.is_error, "{refused:?}");
 }
 
 /// Proves: C4, C15.
+/// Scenario: 002/5.3, 002/10.8.
 #[test]
 fn a_call_that_takes_too_long_is_given_up_and_its_server_is_not() {
     let behind = Behind::new(&json!({}));
@@ -259,6 +300,7 @@ fn a_call_that_takes_too_long_is_given_up_and_its_server_is_not() {
 }
 
 /// Proves: C6.
+/// Scenario: 002/4.11, 002/10.6, 002/11.1, 002/11.2, 002/11.3, 002/11.4, 002/11.5, 002/11.6.
 #[test]
 fn a_server_that_does_not_stop_by_itself_is_killed_and_keeps_no_other() {
     for name in ["TERM", "INT"] {
@@ -275,6 +317,10 @@ fn a_server_that_does_not_stop_by_itself_is_killed_and_keeps_no_other() {
             .map(|it| u16::try_from(it["port"].as_u64().unwrap()).unwrap())
             .collect();
         assert_ne!(ports[0], ports[1]);
+        for server in ["good", "bad"] {
+            let said = client.call(&format!("{server}_echo"), &json!({ "text": server }));
+            assert_eq!(said.text, server);
+        }
         assert_eq!((marked(&mark), marked(&stubborn)), (1, 1));
         assert!(signal(name, client.pid()));
         assert_eq!(client.wait().code(), Some(0), "{name}");
@@ -294,13 +340,12 @@ fn a_server_that_does_not_stop_by_itself_is_killed_and_keeps_no_other() {
 #[test]
 fn a_server_that_has_forgotten_the_session_is_begun_with_anew() {
     let script = repository().join("tests/fixtures/upstream/forgetful.py");
-    let mut server = Command::new("python3")
+    let server = Command::new("python3")
         .args([script.to_str().unwrap(), "0"])
         .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut port = String::new();
-    BufReader::new(server.stdout.take().unwrap())
+        .spawn();
+    let (mut server, mut port) = (Listening(server.unwrap()), String::new());
+    BufReader::new(server.0.stdout.take().unwrap())
         .read_line(&mut port)
         .unwrap();
     let url = format!("http://127.0.0.1:{}/mcp", port.trim());
@@ -311,6 +356,4 @@ fn a_server_that_has_forgotten_the_session_is_begun_with_anew() {
     client.call("web_forget", &json!({}));
     let next = client.call("web_sessions", &json!({}));
     assert_eq!(next.text, "2", "{next:?}");
-    server.kill().unwrap();
-    server.wait().unwrap();
 }

@@ -106,6 +106,7 @@ fn a_managed_server_that_others_can_reach_is_not_used() {
 /// What commands leave in a directory could be run by a program that looks for its parts where it is started.
 ///
 /// Proves: C30.
+/// Scenario: 002/10.4.
 #[test]
 fn a_server_that_is_not_confined_works_where_commands_cannot_write() {
     let behind = Behind::new(&json!({ "up": entry(&[]) }));

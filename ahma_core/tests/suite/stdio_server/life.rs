@@ -155,6 +155,7 @@ fn a_signal_ends_stubborn_commands_within_three_seconds() {
 }
 
 /// Proves: O22.
+/// Scenario: 002/11.7.
 #[test]
 fn a_second_signal_ends_the_server_at_once() {
     let mut served = Served::new();

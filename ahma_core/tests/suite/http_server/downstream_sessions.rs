@@ -147,3 +147,41 @@ fn a_session_for_which_there_is_no_process_is_told_what_to_do() {
     until(|| !late.call("up_echo", &json!({ "text": "x" })).is_error);
     assert_eq!(told(&late)["sessions"], 20);
 }
+
+/// Proves: C17, C32.
+#[test]
+fn what_is_approved_counts_for_the_processes_of_all_sessions() {
+    let described = Workspace::new();
+    let file = described.write("text", "first");
+    // The description is another one for processes that start later.
+    let option = format!("--describe=$(cat {})", file.display());
+    let behind = Behind::new("stdio", &option, true);
+    described.write("text", "second");
+    let [first, second] = [behind.process.connect(), behind.process.connect()];
+    let echo = |client: &Client| client.call("up_echo", &json!({ "text": "x" }));
+    for client in [&first, &second] {
+        let held = echo(client);
+        assert!(held.text.contains("description changed"), "{held:?}");
+        assert_eq!(told(client)["held"], json!({ "echo": "description" }));
+    }
+    // The one for all is as it was approved.
+    assert_eq!(echo(&behind.process.stateless()).text, "x");
+    let state = behind.process.home().join("state");
+    let config = behind.place.path().join("mcp.json");
+    let approved = described.run_with(
+        AHMA_MCP,
+        &[
+            "--mcp-config",
+            config.to_str().unwrap(),
+            "downstream",
+            "approve",
+            "up",
+        ],
+        &[("XDG_STATE_HOME", state.to_str().unwrap())],
+    );
+    assert_eq!(approved.code, 0, "{approved:?}");
+    for client in [&first, &second] {
+        assert_eq!(echo(client).text, "x");
+    }
+    assert_eq!(told(&first)["held"], json!({}));
+}

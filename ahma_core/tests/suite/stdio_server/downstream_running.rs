@@ -24,8 +24,9 @@ struct Listening(Child);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -178,7 +179,7 @@ fn a_managed_server_that_does_not_answer_or_refuses_is_ended() {
     let option = format!("--mark={mark}");
     let mut refusing = managed(&["--revision=stateless", &option]);
     refusing["protocol_version"] = json!("2025-11-25");
-    let listens = "import socket, sys, time\ns = socket.create_server(('127.0.0.1', int(sys.argv[1])))\ntime.sleep(600)";
+    let listens = "import socket, sys, time\ntry: s = socket.create_server(('127.0.0.1', int(sys.argv[1])))\nexcept OSError: sys.exit(2)\ntime.sleep(600)";
     let silent = json!({ "type": "managed_http", "command": "python3", "args": ["-c", listens, "${PORT}", option] });
     behind.name(&json!({ "silent": silent, "refusing": refusing }));
     let mut client = behind.start();
@@ -220,34 +221,51 @@ fn a_server_that_finds_no_port_free_is_given_up_after_ten() {
 fn a_server_of_somebody_else_on_the_port_is_not_taken_for_ours() {
     let behind = Behind::new(&json!({}));
     let place = behind.log().with_file_name("");
-    let (port, go, log) = (place.join("port"), place.join("go"), place.join("other"));
-    // The first time it takes so long that the other one is there before.
+    let (go, log) = (place.join("go"), place.join("other"));
+    // It takes so long that the other one is there before, and then finds that its port is taken.
     let slow = format!(
-        "if [ ! -e {port} ]; then echo ${{PORT}} > {port}.new; mv {port}.new {port}; \
-         until [ -e {go} ]; do sleep 0.01; done; exit 2; fi",
-        port = port.display(),
-        go = go.display(),
+        "cd {}; if [ ! -e go ]; then touch at.${{PORT}}; until [ -e next.${{PORT}} ]; do sleep 0.01; done; exit 2; fi",
+        place.display(),
     );
     behind.name(&json!({ "web": after(&slow, &managed(&["--describe=Mine"])) }));
     let mut client = behind.start();
     let listing = client.send("tools/list", &json!({}));
-    until(|| port.exists());
-    let taken = fs::read_to_string(&port).unwrap();
-    let other = Command::new("python3")
-        .arg(repository().join("tests/fixtures/upstream/server.py"))
-        .arg(format!("--http={}", taken.trim()))
-        .arg(format!("--log={}", log.display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let _other = Listening(other.unwrap());
-    until(|| fs::read_to_string(&log).is_ok_and(|it| it.contains("http server/discover")));
-    fs::write(&go, "").unwrap();
+    let heard = || fs::read_to_string(&log).is_ok_and(|it| it.contains("http server/discover"));
+    let mut others = Vec::new();
+    let mut port = 50_000_u16;
+    // A port that a server of another test has taken meanwhile is passed over.
+    let taken = loop {
+        until(|| {
+            let found = (50_000..50_100).find(|it| {
+                let is_there = |what: &str| place.join(format!("{what}.{it}")).exists();
+                is_there("at") && !is_there("next")
+            });
+            port = found.unwrap_or(port);
+            found.is_some()
+        });
+        let other = Command::new("python3")
+            .arg(repository().join("tests/fixtures/upstream/server.py"))
+            .arg(format!("--http={port}"))
+            .arg(format!("--log={}", log.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut other = Listening(other.unwrap());
+        until(|| heard() || other.0.try_wait().unwrap().is_some());
+        others.push(other);
+        let next = place.join(format!("next.{port}"));
+        if heard() {
+            fs::write(&go, "").unwrap();
+            fs::write(&next, "").unwrap();
+            break port;
+        }
+        fs::write(&next, "").unwrap();
+    };
     let listed = client.answer(listing);
     let tools = listed["result"]["tools"].as_array().unwrap();
     let echo = tools.iter().find(|it| it["name"] == "web_echo").unwrap();
     assert_eq!(echo["description"], "Mine");
-    assert_ne!(info(&mut client)[0]["port"].to_string(), taken.trim());
+    assert_ne!(info(&mut client)[0]["port"], taken);
     assert_eq!(client.call("web_echo", &json!({ "text": "x" })).text, "x");
     let said = fs::read_to_string(&log).unwrap();
     assert!(!said.contains("tools/"), "nobody asked it more: {said}");

@@ -1,7 +1,7 @@
 //! Prompts and resources of all servers together: under which names they are offered, and whose each is. Must not fetch any.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use regex::{Regex, RegexBuilder};
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
@@ -25,7 +25,28 @@ pub(super) struct Content {
     /// By their names here: whose they are, and their names there.
     prompts: HashMap<String, (Arc<Upstream>, String)>,
     resources: HashMap<String, Arc<Upstream>>,
-    templates: Vec<(Regex, Arc<Upstream>)>,
+    templates: Vec<(Template, Arc<Upstream>)>,
+}
+
+/// A kind of resources. Most are never asked for, and a pattern takes much room.
+struct Template {
+    text: String,
+    pattern: OnceLock<Option<Regex>>,
+}
+
+impl Template {
+    fn new(text: &str) -> Result<Self, String> {
+        pattern(text)?;
+        Ok(Template {
+            text: text.to_owned(),
+            pattern: OnceLock::new(),
+        })
+    }
+
+    fn is_match(&self, uri: &str) -> bool {
+        let pattern = self.pattern.get_or_init(|| pattern(&self.text).ok());
+        pattern.as_ref().is_some_and(|it| it.is_match(uri))
+    }
 }
 
 impl Content {
@@ -53,9 +74,9 @@ impl Content {
                 faults.push(fault);
                 break;
             }
-            match checked::<ResourceTemplate>(template, "uriTemplate").and_then(pattern) {
-                Ok(pattern) => {
-                    self.templates.push((pattern, Arc::clone(upstream)));
+            match checked::<ResourceTemplate>(template, "uriTemplate").and_then(Template::new) {
+                Ok(kind) => {
+                    self.templates.push((kind, Arc::clone(upstream)));
                     self.offered.resource_templates.push(template.clone());
                 }
                 Err(fault) => faults.push(fault),

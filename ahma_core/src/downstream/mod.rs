@@ -22,6 +22,7 @@ mod inspection;
 mod listener;
 mod managed;
 mod offered;
+mod packed_record;
 mod ports;
 mod process;
 mod questions;

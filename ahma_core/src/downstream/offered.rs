@@ -83,10 +83,11 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
         }
         let name = name(spec, theirs);
         let whole = adapted(spec, definition, &name);
-        let is_too_long = whole.to_string().len() > MAX_DEFINITION;
+        let text = whole.to_string();
+        let is_too_long = text.len() > MAX_DEFINITION;
         let tool: Result<Tool, _> = serde_json::from_value(whole.clone());
         let tool = match tool {
-            Ok(tool) if !is_too_long => tool,
+            Ok(tool) if !is_too_long => fitting(tool),
             Ok(_) => {
                 let limit = MAX_DEFINITION >> 10;
                 let fault = format!("`{theirs}`: its definition is longer than {limit} KiB");
@@ -118,8 +119,8 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
         listed += usize::from(is_core);
         by_name.insert(name, offered.tools.len());
         offered.tools.push(ForeignDefinition {
+            whole: is_more(&tool, &text).then(|| Arc::new(whole)),
             tool,
-            whole: Arc::new(whole),
             runner: Arc::new(UpstreamTool {
                 upstream: Arc::clone(upstream),
                 name: theirs.to_owned(),
@@ -131,6 +132,18 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
     let twice = |tool: &ForeignDefinition| by_name.get(&*tool.tool.name) == Some(&usize::MAX);
     offered.tools.retain(|tool| !twice(tool));
     offered
+}
+
+/// Whether a definition says more than the SDK knows, or in another order.
+fn is_more(tool: &Tool, whole: &str) -> bool {
+    serde_json::to_string(tool).ok().as_deref() != Some(whole)
+}
+
+/// The same with schemas that take no more room than they need: what was read has room to grow, and copies have not.
+fn fitting(mut tool: Tool) -> Tool {
+    tool.input_schema = Arc::new((*tool.input_schema).clone());
+    tool.output_schema = tool.output_schema.map(|it| Arc::new((*it).clone()));
+    tool
 }
 
 fn is_allowed(spec: &ServerSpec, theirs: &str) -> bool {

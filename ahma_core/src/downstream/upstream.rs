@@ -20,6 +20,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
+use super::packed_record::PackedRecord;
 use super::ports::LeasedPort;
 use super::process::{Exited, Process};
 use super::questions::OpenCalls;
@@ -59,7 +60,7 @@ struct State {
     /// What differs from what is approved.
     compared: Compared,
     /// The record that this differs from.
-    compared_with: Option<Arc<Record>>,
+    compared_with: Option<Arc<PackedRecord>>,
     /// Whether it has said which tools it offers since it was started.
     has_listed: bool,
     faults: Vec<String>,
@@ -199,9 +200,9 @@ impl Upstream {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is offered of it; nothing when nothing is known of it.
-    pub(super) fn record(&self) -> Option<Arc<Record>> {
-        self.record.get()
+    /// What is offered of it; nothing when nothing is known of it. How long that takes, the server decides.
+    pub(super) fn record(&self) -> Option<Record> {
+        self.record.get().map(|it| it.open())
     }
 
     /// Whether something is known of it.
@@ -244,7 +245,7 @@ impl Upstream {
             "since": timestamp(state.since),
             "error": state.error,
             "revision": revision,
-            "tools": self.record.get().map_or(0, |it| it.tools.len()),
+            "tools": self.record.get().map_or(0, |it| it.tools()),
             "held": held,
             "new": state.compared.new,
             "gone": state.compared.gone,

@@ -73,7 +73,7 @@ impl Registry {
         let entry = |tool: &ForeignDefinition| {
             Arc::new(ToolEntry {
                 definition: tool.tool.clone(),
-                whole: Some(Arc::clone(&tool.whole)),
+                whole: tool.whole.clone(),
                 runner: Runner::Foreign(Arc::clone(&tool.runner)),
                 is_available: true,
                 is_listed: tool.is_listed,

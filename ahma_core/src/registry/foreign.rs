@@ -88,8 +88,8 @@ impl fmt::Display for ForeignError {
 pub struct ForeignDefinition {
     /// As far as the SDK knows its fields.
     pub tool: Tool,
-    /// With all of its fields.
-    pub whole: Arc<Value>,
+    /// With all of its fields, where the SDK does not know them all.
+    pub whole: Option<Arc<Value>>,
     /// Who runs it.
     pub runner: Arc<dyn ForeignTool>,
     /// Whether it is listed.

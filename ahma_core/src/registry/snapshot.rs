@@ -17,8 +17,8 @@ pub(crate) struct ToolSnapshot {
     listed: Arc<[Tool]>,
     /// Tools that can be called and are not listed, in the order of the files.
     hidden: Vec<Arc<ToolEntry>>,
-    /// The tools that are listed, with fields that the SDK does not know, where there are such.
-    whole: Option<Vec<Value>>,
+    /// The tools that are listed, where some of them have fields that the SDK does not know.
+    with_more: Option<Vec<Arc<ToolEntry>>>,
     shadowed: Vec<Shadowed>,
     declared: Arc<DeclaredTools>,
     foreign: Arc<[Arc<ToolEntry>]>,
@@ -97,19 +97,14 @@ impl ToolSnapshot {
         };
         let listed = offered.iter().filter(|it| it.is_listed && is_of_use(it));
         let listed: Vec<&Arc<ToolEntry>> = listed.copied().collect();
-        let whole = listed.iter().any(|it| it.whole.is_some()).then(|| {
-            let whole = |it: &&Arc<ToolEntry>| match &it.whole {
-                Some(whole) => Value::clone(whole),
-                None => serde_json::to_value(&it.definition).unwrap_or_default(),
-            };
-            listed.iter().map(whole).collect()
-        });
+        let has_more = listed.iter().any(|it| it.whole.is_some());
+        let with_more = has_more.then(|| listed.iter().map(|it| Arc::clone(it)).collect());
         let listed: Vec<Tool> = listed.iter().map(|it| it.definition.clone()).collect();
         ToolSnapshot {
             by_name,
             hidden,
             listed: listed.into(),
-            whole,
+            with_more,
             shadowed,
             declared,
             foreign,
@@ -122,8 +117,13 @@ impl ToolSnapshot {
     }
 
     /// The same with fields that the SDK does not know, where there are such.
-    pub(crate) fn whole(&self) -> Option<&[Value]> {
-        self.whole.as_deref()
+    pub(crate) fn whole(&self) -> Option<Vec<Value>> {
+        let whole = |it: &Arc<ToolEntry>| match &it.whole {
+            Some(whole) => Value::clone(whole),
+            None => serde_json::to_value(&it.definition).unwrap_or_default(),
+        };
+        let entries = self.with_more.as_ref()?;
+        Some(entries.iter().map(whole).collect())
     }
 
     /// The tools of other servers.

@@ -67,9 +67,11 @@ pub(super) fn no_method(name: &str) -> ErrorData {
 }
 
 /// A list, under its key, of what has fields that the SDK does not know.
-pub(super) fn whole_list(key: &str, items: &[Value], is_stateless: bool) -> Value {
-    match is_stateless {
-        true => json!({ key: items, "ttlMs": 0, "cacheScope": "private" }),
-        false => json!({ key: items }),
-    }
+pub(super) fn whole_list(key: &str, items: Vec<Value>, is_stateless: bool) -> Value {
+    let mut list = match is_stateless {
+        true => json!({ key: [], "ttlMs": 0, "cacheScope": "private" }),
+        false => json!({ key: [] }),
+    };
+    list[key] = Value::Array(items);
+    list
 }

@@ -34,7 +34,7 @@ pub(super) fn listed<T: DeserializeOwned>(
     context: &RequestContext<RoleServer>,
 ) -> Vec<T> {
     if let (Some(slot), false) = (RawSlot::of(&context.extensions), items.is_empty()) {
-        slot.put(whole_list(key, items, is_stateless(context)));
+        slot.put(whole_list(key, items.to_vec(), is_stateless(context)));
     }
     let known = items.iter().cloned();
     known

@@ -367,7 +367,9 @@ impl ServerHandler for AhmaService {
         let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
         scope.foreign_settled().await;
         let tools = scope.registry.current();
-        if let (Some(whole), Some(slot)) = (tools.whole(), RawSlot::of(&context.extensions)) {
+        if let Some(slot) = RawSlot::of(&context.extensions)
+            && let Some(whole) = tools.whole()
+        {
             slot.put(capabilities::whole_list(
                 "tools",
                 whole,

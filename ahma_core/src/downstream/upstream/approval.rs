@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use super::super::packed_record::PackedRecord;
 use super::super::record;
 use super::{Connection, Upstream};
 use crate::registry::ForeignError;
@@ -55,17 +56,18 @@ impl Upstream {
     /// Takes over what another program has written into the record, and compares again.
     async fn learn_approval(&self, connection: &Connection) {
         let path = record::file(&self.means.records, self.name());
-        let reading = spawn_blocking(move || record::read(&path)).await;
-        // A record that is gone approves nothing.
-        let Ok(Some(record)) = reading else {
-            return;
-        };
         // Another process of it may have taken it over already.
         let compared_with = self.state().compared_with.clone();
-        if compared_with.is_some_and(|it| it.tools == record.tools) {
+        let reading = spawn_blocking(move || {
+            let record = record::read(&path)?;
+            let is_known = compared_with.is_some_and(|it| it.open().tools == record.tools);
+            (!is_known).then(|| Arc::new(PackedRecord::of(&record)))
+        });
+        // A record that is gone approves nothing.
+        let Ok(Some(record)) = reading.await else {
             return;
-        }
-        let before = self.record.put(Some(Arc::new(record)));
+        };
+        let before = self.record.put(Some(record));
         // Only what it offers now says whether that is what was approved.
         match self.list(connection).await {
             true => self.changed.notify_one(),

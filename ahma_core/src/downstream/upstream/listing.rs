@@ -7,6 +7,7 @@ use ahma_http_mcp_client::{Listed, RequestError};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
+use super::super::packed_record::PackedRecord;
 use super::super::record::{self, Compared, Record};
 use super::{Connection, Upstream};
 use crate::registry::ServerEventKind;
@@ -134,13 +135,15 @@ impl Upstream {
         let path = record::file(&self.means.records, self.name());
         let held = record::held_file(&self.means.records, self.name());
         let looking = spawn_blocking(move || {
-            let (compared, now) = looked_at(before.as_deref(), offers, pin);
+            let before = before.map(|it| it.open());
+            let (compared, now) = looked_at(before.as_ref(), offers, pin);
             if let Some(compared) = &compared {
                 // For whoever looks while nothing runs; it decides nothing.
                 let _ = record::write_held(&held, compared);
             }
-            let now = Some(now).filter(|it| before.as_deref() != Some(it));
+            let now = Some(now).filter(|it| before.as_ref() != Some(it));
             let written = now.as_ref().map(|it| record::write(&path, it));
+            let now = now.map(|it| Arc::new(PackedRecord::of(&it)));
             (compared, now, written)
         });
         let Ok((compared, now, written)) = looking.await else {
@@ -167,14 +170,14 @@ impl Upstream {
             state.compared_with = approved;
         }
         if let Some(now) = now {
-            self.record.put(Some(Arc::new(now)));
+            self.record.put(Some(now));
             self.changed.notify_one();
         }
         if has_tools {
             is_news |= !std::mem::replace(&mut self.state().has_listed, true);
         }
         if is_news {
-            let tools = self.record.get().map_or(0, |it| it.tools.len());
+            let tools = self.record.get().map_or(0, |it| it.tools());
             self.tell(ServerEventKind::ToolsUpdated { tools });
         }
     }

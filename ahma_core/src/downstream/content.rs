@@ -21,6 +21,7 @@ const MAX_TEMPLATE: usize = 2048;
 /// What they offer beside tools.
 #[derive(Default)]
 pub(super) struct Content {
+    /// Taken by whoever tells others of it.
     pub(super) offered: ForeignContent,
     /// By their names here: whose they are, and their names there.
     prompts: HashMap<String, (Arc<Upstream>, String)>,

@@ -1,12 +1,12 @@
 //! Definitions of other servers under their names here: prefixed, filtered, renamed, and never less careful than they were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use rmcp::model::Tool;
+use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -71,7 +71,7 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
     let spec = upstream.spec();
     let mut offered = Offered::default();
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
-    let mut listed = 0;
+    let (mut listed, mut schemas) = (0, Schemas::default());
     for definition in definitions {
         let Some(theirs) = definition["name"].as_str() else {
             let fault = "a tool of it has no name".to_owned();
@@ -85,9 +85,9 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
         let whole = adapted(spec, definition, &name);
         let text = whole.to_string();
         let is_too_long = text.len() > MAX_DEFINITION;
-        let tool: Result<Tool, _> = serde_json::from_value(whole.clone());
+        let tool: Result<Tool, _> = serde_json::from_value(whole);
         let tool = match tool {
-            Ok(tool) if !is_too_long => fitting(tool),
+            Ok(tool) if !is_too_long => schemas.fitting(tool),
             Ok(_) => {
                 let limit = MAX_DEFINITION >> 10;
                 let fault = format!("`{theirs}`: its definition is longer than {limit} KiB");
@@ -119,8 +119,8 @@ pub(super) fn of(upstream: &Arc<Upstream>, definitions: &[Value]) -> Offered {
         listed += usize::from(is_core);
         by_name.insert(name, offered.tools.len());
         offered.tools.push(ForeignDefinition {
-            whole: is_more(&tool, &text).then(|| Arc::new(whole)),
-            tool,
+            whole: is_more(&tool, &text).then(|| text.into()),
+            tool: Arc::new(tool),
             runner: Arc::new(UpstreamTool {
                 upstream: Arc::clone(upstream),
                 name: theirs.to_owned(),
@@ -139,11 +139,25 @@ fn is_more(tool: &Tool, whole: &str) -> bool {
     serde_json::to_string(tool).ok().as_deref() != Some(whole)
 }
 
-/// The same with schemas that take no more room than they need: what was read has room to grow, and copies have not.
-fn fitting(mut tool: Tool) -> Tool {
-    tool.input_schema = Arc::new((*tool.input_schema).clone());
-    tool.output_schema = tool.output_schema.map(|it| Arc::new((*it).clone()));
-    tool
+/// The schemas of one server, each once, however many tools have it: many take nothing, or one text.
+#[derive(Default)]
+struct Schemas(HashMap<String, Arc<JsonObject>>);
+
+impl Schemas {
+    /// A tool whose schemas take no more room than they need.
+    fn fitting(&mut self, mut tool: Tool) -> Tool {
+        tool.input_schema = self.once(&tool.input_schema);
+        tool.output_schema = tool.output_schema.map(|it| self.once(&it));
+        tool
+    }
+
+    fn once(&mut self, schema: &JsonObject) -> Arc<JsonObject> {
+        // By its text: the order of its fields is kept, and tells it from others.
+        let text = serde_json::to_string(schema).unwrap_or_default();
+        // What was read has room to grow, and copies have not.
+        let kept = self.0.entry(text);
+        Arc::clone(kept.or_insert_with(|| Arc::new(schema.clone())))
+    }
 }
 
 fn is_allowed(spec: &ServerSpec, theirs: &str) -> bool {

@@ -135,8 +135,9 @@ impl DownstreamServers {
             let offered = offer(&upstreams);
             (upstreams, offered)
         });
-        let (upstreams, (tools, content)) = reading.await.unwrap_or_default();
-        let content_offered = watch::Sender::new(Arc::new(content.offered.clone()));
+        let (upstreams, (tools, mut content)) = reading.await.unwrap_or_default();
+        let offered = std::mem::take(&mut content.offered);
+        let content_offered = watch::Sender::new(Arc::new(offered));
         Arc::new_cyclic(|servers: &std::sync::Weak<DownstreamServers>| {
             let servers = servers.clone();
             let offering = tokio::spawn(async move {
@@ -195,8 +196,9 @@ impl DownstreamServers {
         let upstreams = self.upstreams.clone();
         let before = Arc::clone(&self.content_offered.borrow());
         let looking = spawn_blocking(move || {
-            let (tools, content) = offer(&upstreams);
-            let other = (content.offered != *before).then(|| Arc::new(content.offered.clone()));
+            let (tools, mut content) = offer(&upstreams);
+            let offered = std::mem::take(&mut content.offered);
+            let other = (offered != *before).then(|| Arc::new(offered));
             (tools, content, other)
         });
         if let Ok((tools, content, other)) = looking.await {

@@ -37,7 +37,7 @@ impl Registry {
             .into_iter()
             .map(|(name, definition)| {
                 Arc::new(ToolEntry {
-                    definition,
+                    definition: Arc::new(definition),
                     whole: None,
                     runner: Runner::BuiltIn(name),
                     is_available: true,
@@ -72,7 +72,7 @@ impl Registry {
     pub(crate) fn publish_foreign(&self, tools: &Arc<[ForeignDefinition]>) {
         let entry = |tool: &ForeignDefinition| {
             Arc::new(ToolEntry {
-                definition: tool.tool.clone(),
+                definition: Arc::clone(&tool.tool),
                 whole: tool.whole.clone(),
                 runner: Runner::Foreign(Arc::clone(&tool.runner)),
                 is_available: true,

@@ -121,7 +121,7 @@ impl DeclaredTools {
                 }
                 entries.push(Arc::new(ToolEntry {
                     whole: None,
-                    definition: definition(tool, how.always_sync),
+                    definition: Arc::new(definition(tool, how.always_sync)),
                     runner: Runner::Declared(Arc::clone(tool)),
                     // Not listed until the check passes, but already callable by name.
                     is_available: passed.is_some(),
@@ -238,7 +238,8 @@ mod tests {
         };
         let declared = declared.under(circumstances, &how);
         let registry = Registry::new(definitions(CallStyle::default()), declared, how);
-        let listed = registry.current().listed().to_vec();
+        let current = registry.current();
+        let listed = current.listed().iter().map(|it| rmcp::model::Tool::clone(it)).collect();
         serde_json::to_string(&rmcp::model::ListToolsResult::with_all_items(listed))
             .unwrap()
             .len()

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rmcp::model::Tool;
-use serde_json::Value;
 
 use super::foreign::ForeignTool;
 use crate::config::ToolSpec;
@@ -12,9 +11,9 @@ use crate::config::ToolSpec;
 #[derive(Debug, Clone)]
 pub(crate) struct ToolEntry {
     /// As clients see it.
-    pub definition: Tool,
-    /// With fields that the SDK does not know, where there are such.
-    pub whole: Option<Arc<Value>>,
+    pub definition: Arc<Tool>,
+    /// With fields that the SDK does not know, where there are such; JSON text.
+    pub whole: Option<Arc<str>>,
     /// Who runs it.
     pub runner: Runner,
     /// Whether it is known to be available. One whose check has not been made yet can be called all the same.

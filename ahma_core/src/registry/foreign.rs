@@ -87,9 +87,9 @@ impl fmt::Display for ForeignError {
 #[derive(Debug, Clone)]
 pub struct ForeignDefinition {
     /// As far as the SDK knows its fields.
-    pub tool: Tool,
-    /// With all of its fields, where the SDK does not know them all.
-    pub whole: Option<Arc<Value>>,
+    pub tool: Arc<Tool>,
+    /// With all of its fields, where the SDK does not know them all. JSON text, which takes less room than values.
+    pub whole: Option<Arc<str>>,
     /// Who runs it.
     pub runner: Arc<dyn ForeignTool>,
     /// Whether it is listed.

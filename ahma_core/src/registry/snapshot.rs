@@ -14,7 +14,7 @@ use super::entry::ToolEntry;
 #[derive(Debug)]
 pub(crate) struct ToolSnapshot {
     by_name: HashMap<String, Arc<ToolEntry>>,
-    listed: Arc<[Tool]>,
+    listed: Arc<[Arc<Tool>]>,
     /// Tools that can be called and are not listed, in the order of the files.
     hidden: Vec<Arc<ToolEntry>>,
     /// The tools that are listed, where some of them have fields that the SDK does not know.
@@ -99,7 +99,7 @@ impl ToolSnapshot {
         let listed: Vec<&Arc<ToolEntry>> = listed.copied().collect();
         let has_more = listed.iter().any(|it| it.whole.is_some());
         let with_more = has_more.then(|| listed.iter().map(|it| Arc::clone(it)).collect());
-        let listed: Vec<Tool> = listed.iter().map(|it| it.definition.clone()).collect();
+        let listed: Vec<Arc<Tool>> = listed.iter().map(|it| Arc::clone(&it.definition)).collect();
         ToolSnapshot {
             by_name,
             hidden,
@@ -112,15 +112,15 @@ impl ToolSnapshot {
     }
 
     /// The tools that are listed, built-in ones first, then in the order of the files.
-    pub(crate) fn listed(&self) -> &Arc<[Tool]> {
+    pub(crate) fn listed(&self) -> &Arc<[Arc<Tool>]> {
         &self.listed
     }
 
     /// The same with fields that the SDK does not know, where there are such.
     pub(crate) fn whole(&self) -> Option<Vec<Value>> {
         let whole = |it: &Arc<ToolEntry>| match &it.whole {
-            Some(whole) => Value::clone(whole),
-            None => serde_json::to_value(&it.definition).unwrap_or_default(),
+            Some(whole) => serde_json::from_str(whole).unwrap_or_default(),
+            None => serde_json::to_value(&*it.definition).unwrap_or_default(),
         };
         let entries = self.with_more.as_ref()?;
         Some(entries.iter().map(whole).collect())

@@ -298,7 +298,8 @@ impl Scope {
 
     /// The tools that are listed now.
     pub fn tools(&self) -> Vec<Tool> {
-        self.context.registry.current().listed().to_vec()
+        let tools = self.context.registry.current();
+        tools.listed().iter().map(|it| Tool::clone(it)).collect()
     }
 
     /// Everything that is offered now, once all checks have been made.

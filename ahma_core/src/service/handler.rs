@@ -354,7 +354,7 @@ impl ServerHandler for AhmaService {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let tools = self.context.registry.current();
-        tools.find(name).map(|entry| entry.definition.clone())
+        tools.find(name).map(|entry| Tool::clone(&entry.definition))
     }
 
     async fn list_tools(
@@ -376,7 +376,7 @@ impl ServerHandler for AhmaService {
                 is_stateless(&context),
             ));
         }
-        let listed = tools.listed().to_vec();
+        let listed = tools.listed().iter().map(|it| Tool::clone(it)).collect();
         *self.listed() = tools;
         scope.registry.note_listed();
         Ok(ListToolsResult::with_all_items(listed))

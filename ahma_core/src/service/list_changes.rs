@@ -9,7 +9,7 @@ use crate::registry::{ForeignContent, ForeignServers, Registry, ToolSnapshot};
 
 /// What a client has seen of the list, and what comes after.
 pub(super) struct ListChanges {
-    seen: Arc<[Tool]>,
+    seen: Arc<[Arc<Tool>]>,
     changes: watch::Receiver<Arc<ToolSnapshot>>,
 }
 

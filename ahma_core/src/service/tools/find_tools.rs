@@ -53,8 +53,8 @@ impl AnswerTool for FindTools {
         };
         // How much there is to search, projects decide.
         let searching = spawn_blocking(move || {
-            let hidden = offered.hidden().iter().map(|it| (&it.definition, true));
-            let listed = offered.listed().iter().map(|it| (it, false));
+            let hidden = offered.hidden().iter().map(|it| (&*it.definition, true));
+            let listed = offered.listed().iter().map(|it| (&**it, false));
             found(hidden.chain(listed), &query, args.limit)
         });
         let stopped = |_| CallError::failed("the server stops");

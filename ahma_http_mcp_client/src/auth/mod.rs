@@ -12,7 +12,7 @@
 //!
 //! `rmcp`'s `auth` does what needs many eyes: it reads challenges, finds the metadata of resource and authorization server at
 //! all of their well-known places, checks that issuer and resource are those that were asked for, chooses scopes, registers
-//! clients, and makes the authorization URL with its PKCE challenge. Every request of it goes through [`CheckedHttp`], its
+//! clients, and makes the authorization URL with its PKCE challenge. Every request of it goes through `CheckedHttp`, its
 //! extension point. The rest is done here, because it is not reachable through its extension points:
 //!
 //! - **Which addresses are reached.** With a client of one's own it looks at names only, and its own client cannot be given a
@@ -31,8 +31,6 @@
 //! is refused even for a private MCP server. By name (`https://sso.corp/`) it is found.
 //!
 //! Requests to authorization servers do not go through a proxy: behind one it cannot be known which address is reached.
-//!
-//! [`CheckedHttp`]: checked_http::CheckedHttp
 
 mod address;
 mod callback;

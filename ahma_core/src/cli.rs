@@ -9,6 +9,7 @@ mod downstream;
 mod downstream_args;
 mod downstream_commands;
 mod downstream_import;
+mod downstream_reload;
 mod downstream_report;
 mod flag_checks;
 mod home_paths;

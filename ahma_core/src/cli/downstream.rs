@@ -10,12 +10,12 @@ use ahma_sandbox::{PrivateDir, SandboxPolicy};
 use tokio::task::spawn_blocking;
 
 use super::args::Args;
-
+use super::downstream_reload::FileReload;
 use super::startup_error::StartupError;
 use super::warnings::warn_loudly;
 use crate::config::downstream::{DownstreamConfig, load};
 use crate::config::files::read_file;
-use crate::downstream::{DownstreamServers, Means, Places};
+use crate::downstream::{DownstreamServers, Means, Places, Source};
 use crate::executor::HostPool;
 use crate::scope::{SharedResources, in_reach};
 
@@ -30,6 +30,15 @@ pub(super) struct DownstreamFile {
     path: PathBuf,
     /// Whether the operator has named it; else it is the user's, where there is one.
     is_named: bool,
+}
+
+/// Servers that are ready, and what keeps them as the file says.
+pub(super) struct Prepared {
+    pub(super) servers: Arc<DownstreamServers>,
+    /// Where they may write. It goes last.
+    pub(super) private: PrivateDir,
+    /// None where the file is read once.
+    pub(super) reload: Option<FileReload>,
 }
 
 impl DownstreamFile {
@@ -65,42 +74,50 @@ impl DownstreamFile {
         is_there.then(|| load(read_file(self.path.clone()), home))
     }
 
-    /// Gets the servers of the file ready; none where there is no file.
+    /// Gets the servers of the file ready; none where there are none, and none can come later.
     pub(super) async fn prepare(
         self,
         (scope, writable): (&Path, Vec<PathBuf>),
         user: &UserDirectories,
         environment: &BTreeMap<OsString, OsString>,
         shared: &SharedResources,
-    ) -> Result<Option<(Arc<DownstreamServers>, PrivateDir)>, StartupError> {
+    ) -> Result<Option<Prepared>, StartupError> {
         let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
         let is_named = self.is_named;
-        let base = shared.private_base().to_owned();
+        let (path, base) = (self.path.clone(), shared.private_base().to_owned());
+        let reach = writable.clone();
         let reading = spawn_blocking(move || {
-            let Some(config) = self.read(home.as_deref()) else {
-                return Ok(None);
+            // Before it is read: no change is missed.
+            let reload = FileReload::new(&self, home.clone(), reach);
+            let config = self.read(home.as_deref());
+            let private = match config.is_some() || reload.is_some() {
+                true => Some(PrivateDir::create(&base)?),
+                false => None,
             };
-            let private = PrivateDir::create(&base)?;
-            Ok::<_, std::io::Error>(Some((config, private)))
+            Ok::<_, std::io::Error>((config, private, reload))
         });
         let stopped = |error: tokio::task::JoinError| StartupError::Other(error.to_string());
-        let Some((config, private)) = reading.await.map_err(stopped)?? else {
-            return Ok(None);
-        };
-        let faults = described(&config);
-        if is_named && config.servers.is_empty() && !faults.is_empty() {
+        let (config, private, reload) = reading.await.map_err(stopped)??;
+        let faults = config.as_ref().map(described).unwrap_or_default();
+        let source = config.as_ref().map(|_| Source {
+            file: path.clone(),
+            faults: faults.clone(),
+            held_back: FileReload::held_back(reload.as_ref()),
+        });
+        let specs = config.map(|it| it.servers).unwrap_or_default();
+        if is_named && specs.is_empty() && !faults.is_empty() {
             return Err(StartupError::Usage(faults.join("\n")));
         }
         for fault in &faults {
             warn_loudly(fault);
         }
-        if config.servers.is_empty() {
+        let Some(private) = private.filter(|_| reload.is_some() || !specs.is_empty()) else {
             return Ok(None);
-        }
+        };
         let policy = SandboxPolicy::new(scope, private.path()).unconfined();
         let records = records(user).unwrap_or_else(|| private.path().join(RECORDS));
         let hosts = Arc::new(HostPool::new(shared.sandbox().clone(), policy));
-        let of_file = config.path.parent().map(Path::to_owned);
+        let of_file = path.parent().map(Path::to_owned);
         let of_file = of_file.filter(|it| !in_reach(it, &writable));
         let places = Places {
             scope: scope.to_owned(),
@@ -108,11 +125,16 @@ impl DownstreamFile {
             writable,
         };
         let means = Means::new(environment.clone(), places, records, hosts);
-        let servers = DownstreamServers::prepare(config.servers, means).await;
+        let servers = DownstreamServers::prepare(specs, means).await;
         for warning in servers.warnings() {
             warn_loudly(&warning);
         }
-        Ok(Some((servers, private)))
+        servers.note_source(source);
+        Ok(Some(Prepared {
+            servers,
+            private,
+            reload,
+        }))
     }
 }
 

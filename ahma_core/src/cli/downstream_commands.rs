@@ -12,7 +12,7 @@ use ahma_sandbox::keep_own_files_private;
 use futures_util::future::join_all;
 
 use super::args::Args;
-use super::downstream::{DownstreamFile, described, records};
+use super::downstream::{DownstreamFile, Prepared, described, records};
 use super::downstream_args::{DownstreamCommand, Format};
 use super::downstream_import;
 use super::downstream_report as report;
@@ -131,7 +131,14 @@ async fn with_settings(
     let path = file.path().to_owned();
     let prepared = file.prepare((&scope.directory, writable), user, environment, shared);
     // Its directory goes last.
-    let Some((servers, _private)) = prepared.await? else {
+    let prepared = prepared.await?;
+    let prepared = prepared.filter(|it| !it.servers.specs().is_empty());
+    let Some(Prepared {
+        servers,
+        private: _private,
+        ..
+    }) = prepared
+    else {
         return Err(StartupError::Usage(format!(
             "no servers are named by {}",
             path.display()
@@ -170,9 +177,10 @@ fn wanted(
         | DownstreamCommand::Refresh { server } => std::slice::from_ref(server),
         DownstreamCommand::List { .. } | DownstreamCommand::Import(_) => &[],
     };
+    let all = servers.specs();
     for name in names {
-        if !servers.specs().any(|it| it.name == *name) {
-            let known: Vec<&str> = servers.specs().map(|it| it.name.as_str()).collect();
+        if !all.iter().any(|it| it.name == *name) {
+            let known: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
             return Err(StartupError::Usage(format!(
                 "there is no usable server `{name}` in {}\nhint: there are: {}",
                 file.display(),
@@ -181,7 +189,7 @@ fn wanted(
         }
     }
     let is_wanted = |it: &&ServerSpec| names.is_empty() || names.contains(&it.name);
-    Ok(servers.specs().filter(is_wanted).cloned().collect())
+    Ok(all.iter().filter(is_wanted).cloned().collect())
 }
 
 async fn check(servers: &DownstreamServers, wanted: &[ServerSpec]) -> Result<u8, StartupError> {

@@ -200,8 +200,10 @@ async fn serve(
         }
         None => None,
     };
+    let behind = behind.map(|it| (it.servers, (it.private, it.reload)));
     // Their directory goes last.
-    let (behind, _private) = behind.unzip();
+    let (behind, more) = behind.unzip();
+    let (_private, reload) = more.unzip();
     if let Some(behind) = &behind {
         shared.put_behind(Arc::clone(behind) as Arc<_>);
     }
@@ -215,9 +217,17 @@ async fn serve(
     // Not earlier: the client waits for the tools, and nobody for this.
     shared.sweep();
     let reloading = Arc::clone(&shared);
-    reload_signal.on_signal(move || reloading.reload_all());
+    let asked = Arc::new(Notify::new());
+    let asking = Arc::clone(&asked);
+    reload_signal.on_signal(move || {
+        reloading.reload_all();
+        asking.notify_one();
+    });
     if let Some(behind) = &behind {
         behind.begin(scope.confined());
+        if let Some(reload) = reload.flatten() {
+            tokio::spawn(reload.keep_current(Arc::downgrade(behind), asked));
+        }
     }
     let client_rules = isolation.clone().filter(|_| by_roots.is_some());
     let manager = ScopeManager::new(

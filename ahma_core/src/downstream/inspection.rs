@@ -39,14 +39,15 @@ pub(crate) fn known(records: &Path, server: &str) -> Known {
 
 impl DownstreamServers {
     /// The servers, in the order of their file.
-    pub(crate) fn specs(&self) -> impl Iterator<Item = &ServerSpec> {
-        self.upstreams.iter().map(|it| it.spec())
+    pub(crate) fn specs(&self) -> Vec<ServerSpec> {
+        let upstreams = self.members.current();
+        upstreams.iter().map(|it| it.spec().clone()).collect()
     }
 
     /// Starts a server, asks what it offers, and ends it. What is held is noted.
     pub(crate) async fn inspect(&self, server: &str) -> Result<Inspected, String> {
-        let mut upstreams = self.upstreams.iter();
-        let upstream = upstreams.find(|it| it.name() == server);
+        let upstreams = self.members.current();
+        let upstream = upstreams.iter().find(|it| it.name() == server);
         let upstream = upstream.ok_or("there is no such server")?;
         let approved = upstream.record().map(|it| it.tools.clone());
         let seen = upstream.inspect().await?;

@@ -7,6 +7,8 @@ use super::record::Record;
 pub(super) struct PackedRecord {
     text: Box<[u8]>,
     tools: usize,
+    prompts: usize,
+    resources: usize,
 }
 
 impl PackedRecord {
@@ -16,6 +18,8 @@ impl PackedRecord {
             // A record is made of what was JSON before.
             text: serde_json::to_vec(record).unwrap_or_default().into(),
             tools: record.tools.len(),
+            prompts: record.prompts.len(),
+            resources: record.resources.len(),
         }
     }
 
@@ -27,6 +31,16 @@ impl PackedRecord {
     /// How many tools it knows.
     pub(super) fn tools(&self) -> usize {
         self.tools
+    }
+
+    /// How many prompts it knows.
+    pub(super) fn prompts(&self) -> usize {
+        self.prompts
+    }
+
+    /// How many resources it knows.
+    pub(super) fn resources(&self) -> usize {
+        self.resources
     }
 }
 

@@ -16,9 +16,11 @@ use tokio::time::timeout;
 
 use super::content::Content;
 use super::events::Messages;
+use super::members::Members;
 use super::offered;
 use super::ports::PortRegistry;
 use super::record;
+use super::source::Source;
 use super::telling::Telling;
 use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
@@ -30,7 +32,7 @@ use crate::registry::{
 
 /// How long servers of which nothing is known have to say what they offer, before the others are offered without them: a
 /// little less than lists wait for it.
-const SETTLE_TIMEOUT: Duration = Duration::from_millis(4500);
+pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_millis(4500);
 
 /// Messages that wait for a client to read.
 const MAX_MESSAGES: usize = 64;
@@ -109,14 +111,18 @@ impl Means {
 /// All of them.
 pub(crate) struct DownstreamServers {
     pub(super) means: Arc<Means>,
-    pub(super) upstreams: Vec<Arc<Upstream>>,
+    pub(super) members: Members,
+    /// What is offered may have changed.
+    pub(super) changed: Arc<Notify>,
     offered: watch::Sender<Arc<[ForeignDefinition]>>,
     content: Mutex<Arc<Content>>,
     content_offered: watch::Sender<Arc<ForeignContent>>,
     /// Whether something was known of each from the beginning.
     were_known: bool,
     /// Whether every server has said what it offers, or has not been able to.
-    settled: watch::Sender<bool>,
+    pub(super) settled: watch::Sender<bool>,
+    /// Where they are named, and what is wrong there.
+    pub(super) source: Mutex<Option<Source>>,
     tasks: Vec<AbortHandle>,
 }
 
@@ -139,15 +145,15 @@ impl DownstreamServers {
         let offered = std::mem::take(&mut content.offered);
         let content_offered = watch::Sender::new(Arc::new(offered));
         Arc::new_cyclic(|servers: &std::sync::Weak<DownstreamServers>| {
-            let servers = servers.clone();
+            let (servers, told) = (servers.clone(), Arc::clone(&changed));
             let offering = tokio::spawn(async move {
                 loop {
-                    changed.notified().await;
+                    told.notified().await;
                     let Some(servers) = servers.upgrade() else {
                         return;
                     };
-                    // What they say at the beginning is offered together.
-                    if *servers.settled.borrow() {
+                    // What they say at the beginning is offered together, and so is what a changed file brings.
+                    if *servers.settled.borrow() && !servers.members.is_changing() {
                         servers.publish().await;
                     }
                 }
@@ -155,11 +161,13 @@ impl DownstreamServers {
             DownstreamServers {
                 means,
                 were_known: upstreams.iter().all(|it| it.is_known()),
-                upstreams,
+                members: Members::new(upstreams),
+                changed,
                 offered: watch::Sender::new(tools),
                 content: Mutex::new(Arc::new(content)),
                 content_offered,
                 settled: watch::Sender::new(false),
+                source: Mutex::default(),
                 tasks: vec![offering.abort_handle()],
             }
         })
@@ -173,11 +181,16 @@ impl DownstreamServers {
     /// Starts what is to be started at once, side by side, now that commands are confined.
     pub(crate) fn begin(self: &Arc<Self>, confined: Confined) {
         self.confine(confined);
+        if self.is_empty() {
+            self.settled.send_replace(true);
+            return;
+        }
         let servers = Arc::clone(self);
         tokio::spawn(async move {
             let is_due =
                 |it: &&Arc<Upstream>| !it.is_known() || it.spec().start == StartMode::Eager;
-            let due = servers.upstreams.iter().filter(is_due);
+            let upstreams = servers.members.current();
+            let due = upstreams.iter().filter(is_due);
             let all = join_all(due.map(Upstream::begin));
             tokio::pin!(all);
             let in_time = timeout(SETTLE_TIMEOUT, &mut all).await;
@@ -192,8 +205,8 @@ impl DownstreamServers {
     }
 
     /// Offers what is known now. Looked at beside the runtime: how much it is, the servers decide.
-    async fn publish(&self) {
-        let upstreams = self.upstreams.clone();
+    pub(super) async fn publish(&self) {
+        let upstreams = self.members.current();
         let before = Arc::clone(&self.content_offered.borrow());
         let looking = spawn_blocking(move || {
             let (tools, mut content) = offer(&upstreams);
@@ -212,18 +225,15 @@ impl DownstreamServers {
 
     /// What their owner should know before they run.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let of_each = self.upstreams.iter().map(|it| it.warnings());
+        let upstreams = self.members.current();
+        let of_each = upstreams.iter().map(|it| it.warnings());
         of_each.flatten().cloned().collect()
     }
 
     /// Ends them all.
     pub(crate) async fn shut_down(&self) {
-        join_all(
-            self.upstreams
-                .iter()
-                .map(|it| it.shut_down("ahma_mcp ends")),
-        )
-        .await;
+        let upstreams = self.members.all();
+        join_all(upstreams.iter().map(|it| it.shut_down("ahma_mcp ends"))).await;
     }
 }
 
@@ -283,7 +293,8 @@ impl ForeignServers for DownstreamServers {
     }
 
     fn server_configs(&self) -> BTreeMap<String, ServerConfig> {
-        let configs = self.upstreams.iter().filter_map(|it| {
+        let upstreams = self.members.current();
+        let configs = upstreams.iter().filter_map(|it| {
             let url = it.running_at()?;
             Some((it.name().to_owned(), ServerConfig { kind: "http", url }))
         });
@@ -300,12 +311,17 @@ impl ForeignServers for DownstreamServers {
     }
 
     fn describe(&self) -> Value {
-        json!(
-            self.upstreams
-                .iter()
-                .map(|it| it.describe())
-                .collect::<Vec<_>>()
-        )
+        let upstreams = self.members.current();
+        json!(upstreams.iter().map(|it| it.describe()).collect::<Vec<_>>())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.members.current().is_empty()
+    }
+
+    fn describe_source(&self) -> Value {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.as_ref().map_or(Value::Null, |it| json!(it))
     }
 }
 

@@ -8,7 +8,10 @@ mod fetching;
 mod inspect;
 mod listing;
 mod opening;
+mod retiring;
 mod state_told;
+
+pub(super) use retiring::Retired;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ahma_http_mcp_client::Client;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::Backoff;
@@ -114,6 +117,8 @@ pub(super) struct Upstream {
     pub(super) over: CancellationToken,
     /// Held while it is being connected to: nobody does it twice.
     connecting: tokio::sync::Mutex<()>,
+    /// Why it is there no more, when it is not.
+    retired: watch::Sender<Option<Retired>>,
     stderr: StderrTail,
     /// Calls whose clients it may ask something.
     calls: Arc<OpenCalls>,
@@ -174,6 +179,7 @@ impl Upstream {
                 connection: None,
             }),
             connecting: tokio::sync::Mutex::default(),
+            retired: watch::Sender::default(),
             stderr: StderrTail::default(),
             calls: Arc::default(),
             lists_changed: Arc::default(),
@@ -235,6 +241,8 @@ impl Upstream {
         let port = connection
             .and_then(|it| it.port.as_ref())
             .map(|it| it.number);
+        let record = self.record.get();
+        let count = |of: fn(&PackedRecord) -> usize| record.as_deref().map_or(0, of);
         json!({
             "name": self.spec.name,
             "type": self.spec.transport.kind(),
@@ -245,7 +253,9 @@ impl Upstream {
             "since": timestamp(state.since),
             "error": state.error,
             "revision": revision,
-            "tools": self.record.get().map_or(0, |it| it.tools()),
+            "tools": count(PackedRecord::tools),
+            "prompts": count(PackedRecord::prompts),
+            "resources": count(PackedRecord::resources),
             "held": held,
             "new": state.compared.new,
             "gone": state.compared.gone,

@@ -89,7 +89,8 @@ impl Registry {
     /// Whether these are the tools of other servers that are offered now.
     pub(crate) fn has_foreign(&self, tools: &Arc<[ForeignDefinition]>) -> bool {
         let offered = self.changing();
-        offered.as_ref().is_some_and(|it| Arc::ptr_eq(it, tools))
+        let none = tools.is_empty();
+        offered.as_ref().map_or(none, |it| Arc::ptr_eq(it, tools))
     }
 
     fn changing(&self) -> MutexGuard<'_, Option<Arc<[ForeignDefinition]>>> {

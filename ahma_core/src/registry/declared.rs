@@ -239,7 +239,11 @@ mod tests {
         let declared = declared.under(circumstances, &how);
         let registry = Registry::new(definitions(CallStyle::default()), declared, how);
         let current = registry.current();
-        let listed = current.listed().iter().map(|it| rmcp::model::Tool::clone(it)).collect();
+        let listed = current
+            .listed()
+            .iter()
+            .map(|it| rmcp::model::Tool::clone(it))
+            .collect();
         serde_json::to_string(&rmcp::model::ListToolsResult::with_all_items(listed))
             .unwrap()
             .len()

@@ -128,4 +128,10 @@ pub trait ForeignServers: Send + Sync {
 
     /// What the operator should know of each.
     fn describe(&self) -> Value;
+
+    /// Whether there is none now. There may be some later.
+    fn is_empty(&self) -> bool;
+
+    /// Where they are named, and what is wrong there; null where nobody has named any.
+    fn describe_source(&self) -> Value;
 }

@@ -39,3 +39,5 @@ pub(crate) use snapshot::ToolSnapshot;
 pub use surface::Surface;
 pub use tool_files::ToolFileRules;
 pub(crate) use tool_files::ToolFiles;
+#[cfg(feature = "cli")]
+pub(crate) use watcher::Watcher;

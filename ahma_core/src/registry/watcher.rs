@@ -1,4 +1,4 @@
-//! Notices that something has changed in directories of tool files.
+//! Notices that something has changed in directories of tool files, or that another file has.
 //!
 //! It watches the directories, not the files: editors replace files, and half-written ones are followed
 //! by more events. It tells that something happened, not what; everything is read again then.
@@ -15,27 +15,46 @@ const QUIET: Duration = Duration::from_millis(150);
 /// A storm of events is not waited out for longer.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Watches directories.
+/// Watches directories, or a file.
 pub(crate) struct Watcher {
     watcher: RecommendedWatcher,
-    directories: Vec<PathBuf>,
+    watched: Watched,
     events: mpsc::Receiver<()>,
+}
+
+/// What is watched.
+#[derive(Clone)]
+enum Watched {
+    Directories(Vec<PathBuf>),
+    /// A file that may not be there yet. Its directory is watched, and the one above.
+    #[cfg(feature = "cli")]
+    File(PathBuf),
 }
 
 impl Watcher {
     /// Watches these, and notices when one of them is replaced.
     pub(crate) fn new(directories: Vec<PathBuf>) -> notify::Result<Self> {
+        Self::of(Watched::Directories(directories))
+    }
+
+    /// Watches a file, which may be replaced, or a link.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_file(file: PathBuf) -> notify::Result<Self> {
+        Self::of(Watched::File(file))
+    }
+
+    fn of(watched: Watched) -> notify::Result<Self> {
         // One event that waits is enough: whoever gets it reads everything.
         let (sender, events) = mpsc::channel(1);
-        let watched = directories.clone();
+        let interesting = watched.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| is_of_interest(&event, &watched)) {
+            if event.is_ok_and(|event| is_of_interest(&event, &interesting)) {
                 let _ = sender.try_send(());
             }
         })?;
         let mut watcher = Watcher {
             watcher,
-            directories,
+            watched,
             events,
         };
         watcher.watch();
@@ -56,7 +75,12 @@ impl Watcher {
     /// Watches the directories that have these names now. One that is not there is seen when it comes back,
     /// by the one above it.
     pub(crate) fn watch(&mut self) {
-        for directory in &self.directories {
+        let directories = match &self.watched {
+            Watched::Directories(directories) => directories.clone(),
+            #[cfg(feature = "cli")]
+            Watched::File(file) => directories_of(file),
+        };
+        for directory in &directories {
             let above = directory.parent().filter(|above| *above != Path::new(""));
             for path in above.into_iter().chain([directory.as_path()]) {
                 let _ = self.watcher.watch(path, RecursiveMode::NonRecursive);
@@ -65,11 +89,25 @@ impl Watcher {
     }
 }
 
-/// Reading a file is not a change; neither is what happens beside the directories.
-fn is_of_interest(event: &notify::Event, directories: &[PathBuf]) -> bool {
+/// Where a file is, and where it leads to.
+#[cfg(feature = "cli")]
+fn directories_of(file: &Path) -> Vec<PathBuf> {
+    let files = [Some(file.to_owned()), file.canonicalize().ok()];
+    let directories = files.iter().flatten().filter_map(|it| it.parent());
+    directories.map(Path::to_owned).collect()
+}
+
+/// Reading a file is not a change; neither is what happens beside what is watched.
+fn is_of_interest(event: &notify::Event, watched: &Watched) -> bool {
     let mut paths = event.paths.iter();
+    let is_meant = |path: &PathBuf| match watched {
+        Watched::Directories(directories) => directories.iter().any(|it| path.starts_with(it)),
+        // A directory on the way to it, too.
+        #[cfg(feature = "cli")]
+        Watched::File(file) => {
+            file.starts_with(path) || file.canonicalize().is_ok_and(|it| it.starts_with(path))
+        }
+    };
     // After too much at once nobody knows what happened.
-    event.need_rescan()
-        || !event.kind.is_access()
-            && paths.any(|path| directories.iter().any(|it| path.starts_with(it)))
+    event.need_rescan() || !event.kind.is_access() && paths.any(is_meant)
 }

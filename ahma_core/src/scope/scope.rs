@@ -193,7 +193,10 @@ impl Scope {
         let mut tasks = Vec::new();
         if let Some(foreign) = shared.foreign().filter(|_| own_tools) {
             let mut tools = foreign.tools();
-            registry.publish_foreign(&tools.borrow_and_update());
+            let now = Arc::clone(&tools.borrow_and_update());
+            if !now.is_empty() {
+                registry.publish_foreign(&now);
+            }
             let registry = Arc::clone(&registry);
             let offering = tokio::spawn(async move {
                 while tools.changed().await.is_ok() {

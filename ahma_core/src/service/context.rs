@@ -84,6 +84,11 @@ impl ServiceContext {
         }
     }
 
+    /// Whether other servers stand behind this one now.
+    pub(crate) fn has_foreign(&self) -> bool {
+        self.foreign.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
     pub(crate) fn operations(&self) -> &Arc<OperationStore> {
         self.executor.store()
     }

@@ -98,6 +98,8 @@ impl AhmaService {
 
     /// Changes of lists after what the client has seen, or could have: its lists wait for other servers too.
     async fn changes(&self) -> (ListChanges, ContentChanges) {
+        // What was not promised is not told.
+        let promised = self.context.has_foreign();
         let foreign = self.context.foreign.as_ref();
         let first = Arc::clone(&self.listed());
         if foreign.is_some_and(|it| it.settled().now_or_never().is_none()) {
@@ -108,7 +110,7 @@ impl AhmaService {
             }
         }
         let tools = ListChanges::since(&self.listed(), &self.context.registry);
-        (tools, ContentChanges::of(foreign))
+        (tools, ContentChanges::of(foreign.filter(|_| promised)))
     }
 
     /// What another server has, when one has it.
@@ -156,7 +158,7 @@ fn only_stateless(
 
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
-        server_config(self.instructions(), self.context.foreign.is_some())
+        server_config(self.instructions(), self.context.has_foreign())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -35,6 +35,20 @@ impl Upstream {
         tool: &str,
         call: ForeignCall,
     ) -> Result<ForeignResult, ForeignError> {
+        tokio::select! {
+            biased;
+            why = self.retired() => Err(ForeignError::Unavailable(format!(
+                "the call was given up: {why}. It may have done what was asked; look before you try again"
+            ))),
+            called = self.call_now(tool, call) => called,
+        }
+    }
+
+    async fn call_now(
+        self: &Arc<Self>,
+        tool: &str,
+        call: ForeignCall,
+    ) -> Result<ForeignResult, ForeignError> {
         let arguments = to_raw_value(&call.arguments);
         let arguments = arguments.map_err(|error| ForeignError::Refused(error.to_string()))?;
         let (mut progress, mut is_first) = (call.progress, true);

@@ -26,6 +26,8 @@ impl Upstream {
                 idle.saturating_sub(last.elapsed())
             });
             tokio::select! {
+                biased;
+                _ = self.retired() => return,
                 // Whoever still uses it holds it.
                 () = connection.given_up.notified() => return,
                 why = connection.closed() => return self.ended(&connection, &why).await,

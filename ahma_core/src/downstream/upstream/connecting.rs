@@ -34,8 +34,11 @@ impl Upstream {
             if wait > RESTART_WAIT {
                 return Err(upstream.why_not(wait));
             }
-            sleep(wait).await;
-            upstream.connect().await?;
+            tokio::select! {
+                biased;
+                why = upstream.retired() => return Err(why),
+                connected = async { sleep(wait).await; upstream.connect().await } => connected?,
+            }
             let current = upstream.current();
             current.ok_or_else(|| upstream.why_not(Duration::ZERO))
         });

@@ -20,6 +20,19 @@ impl Upstream {
         params: Params,
         meta: Map<String, Value>,
     ) -> Result<ForeignResult, ContentError> {
+        tokio::select! {
+            biased;
+            why = self.retired() => Err(ContentError::Unavailable(why)),
+            fetched = self.fetch_now(method, params, meta) => fetched,
+        }
+    }
+
+    async fn fetch_now(
+        self: &Arc<Self>,
+        method: &str,
+        params: Params,
+        meta: Map<String, Value>,
+    ) -> Result<ForeignResult, ContentError> {
         let mut is_first = true;
         loop {
             let in_use = self.connected().await.map_err(ContentError::Unavailable)?;

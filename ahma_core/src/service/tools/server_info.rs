@@ -79,8 +79,14 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
         "processes": processes(&own_processes(context).await).await,
     });
     if let Some(foreign) = &context.foreign {
-        told["downstream"] = foreign.describe();
-        told["server_configs"] = json!(foreign.server_configs());
+        if !foreign.is_empty() {
+            told["downstream"] = foreign.describe();
+            told["server_configs"] = json!(foreign.server_configs());
+        }
+        let source = foreign.describe_source();
+        if !source.is_null() {
+            told["mcp_config"] = source;
+        }
     }
     Ok(told)
 }

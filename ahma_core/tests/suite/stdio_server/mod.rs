@@ -15,6 +15,7 @@ mod downstream_life;
 mod downstream_more;
 mod downstream_ports;
 mod downstream_questions;
+mod downstream_reload;
 mod downstream_running;
 mod downstream_scale;
 mod downstream_trust;

@@ -123,6 +123,7 @@ impl DownstreamFile {
             scope: scope.to_owned(),
             trusted: of_file.unwrap_or_else(|| private.path().join("home")),
             writable,
+            is_file_in_reach: reload.is_none(),
         };
         let means = Means::new(environment.clone(), places, records, hosts);
         let servers = DownstreamServers::prepare(specs, means).await;

@@ -15,6 +15,7 @@
 //! stopped, dies and comes back. Must not answer clients: the service does, through [`ForeignTool`](crate::registry::ForeignTool).
 
 mod backoff;
+mod command_values;
 mod content;
 mod differences;
 mod events;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use super::command_values::Printed;
 use crate::config::downstream::SecretSource;
 
 /// A longer value is none.
@@ -13,6 +14,8 @@ const MAX_LEN: u64 = 64 * 1024;
 pub(super) struct SecretValues<'v> {
     pub(super) environment: &'v BTreeMap<OsString, OsString>,
     pub(super) port: Option<u16>,
+    /// What command lines printed.
+    pub(super) printed: &'v Printed,
 }
 
 impl SecretSource for SecretValues<'_> {
@@ -33,9 +36,8 @@ impl SecretSource for SecretValues<'_> {
         Some(text.trim_end_matches(['\r', '\n']).to_owned())
     }
 
-    fn command(&self, _line: &str) -> Option<String> {
-        // Not offered yet: a program would have to be started unconfined, and ended if it hangs.
-        None
+    fn command(&self, line: &str) -> Option<String> {
+        self.printed.get(line)?.as_ref().ok().cloned()
     }
 
     fn port(&self) -> Option<u16> {

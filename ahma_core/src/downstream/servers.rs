@@ -49,6 +49,8 @@ pub(crate) struct Places {
     pub(crate) trusted: PathBuf,
     /// What commands can write.
     pub(crate) writable: Vec<PathBuf>,
+    /// Whether commands can write the file that names servers: then no command of it is run but those of servers.
+    pub(crate) is_file_in_reach: bool,
 }
 
 /// What servers are started with.

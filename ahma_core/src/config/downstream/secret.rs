@@ -174,7 +174,7 @@ impl Reference {
         match kind {
             "env" => Ok(Reference::Env(name.to_owned())),
             "file" => path(name).map(Reference::File).ok_or(SecretFault::NoHome),
-            _ => Ok(Reference::Command(name.to_owned())),
+            _ => checked_line(name).map(|()| Reference::Command(name.to_owned())),
         }
     }
 
@@ -187,6 +187,19 @@ impl Reference {
         }
     }
 }
+
+/// A command line is run without a shell: it has to be words that one would split it into, and nothing else of a shell.
+fn checked_line(line: &str) -> Result<(), SecretFault> {
+    let words = shell_words::split(line).map_err(|_| SecretFault::OpenQuote)?;
+    let is_of_a_shell = |word: &String| OF_A_SHELL.contains(&word.as_str());
+    match words.iter().any(is_of_a_shell) {
+        true => Err(SecretFault::NeedsShell),
+        false => Ok(()),
+    }
+}
+
+/// Words that mean something to a shell only.
+const OF_A_SHELL: [&str; 8] = ["|", "||", "&", "&&", ";", "<", ">", ">>"];
 
 /// Editors and programs end their last line; no token does.
 fn without_line_break(mut text: String) -> String {
@@ -236,6 +249,10 @@ pub(super) enum SecretFault {
     Empty,
     /// A path below a home directory that is not known.
     NoHome,
+    /// `${command:x 'y}`.
+    OpenQuote,
+    /// `${command:x | y}`.
+    NeedsShell,
 }
 
 impl SecretFault {
@@ -270,6 +287,14 @@ impl SecretFault {
             SecretFault::NoHome => (
                 "a path begins with `~`, and there is no home directory",
                 "write the path in full".to_owned(),
+            ),
+            SecretFault::OpenQuote => (
+                "a command line has a quote that is not closed",
+                "its words are told apart as a shell does; close the quote".to_owned(),
+            ),
+            SecretFault::NeedsShell => (
+                "a command line needs a shell, and is run without one",
+                "write `${command:sh -c '…'}`, or one program with its arguments".to_owned(),
             ),
         }
     }

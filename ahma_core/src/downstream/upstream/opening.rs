@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::super::command_values;
 use super::super::events::UpstreamEvents;
 use super::super::managed;
 use super::super::ports::LeasedPort;
@@ -140,23 +141,28 @@ impl Upstream {
         })
     }
 
-    /// What variables or headers hold, which may be read from files.
+    /// What variables or headers hold, which may be read from files, or printed by commands.
     async fn values(
         &self,
         secrets: BTreeMap<String, Secret>,
         port: Option<u16>,
     ) -> Result<BTreeMap<String, String>, String> {
         let means = Arc::clone(&self.means);
+        let printed = command_values::printed(&means, &secrets).await;
         let reading = spawn_blocking(move || {
             let source = SecretValues {
                 environment: &means.environment,
                 port,
+                printed: &printed,
             };
             let value = |(name, secret): (String, Secret)| match secret.resolve(&source) {
                 Ok(value) => Ok((name, value)),
-                Err(MissingReference(reference @ Reference::Command(_))) => Err(format!(
-                    "{name}: `{reference}`: what commands print is not looked up yet; use a variable or a file"
-                )),
+                Err(MissingReference(Reference::Command(line))) => {
+                    let why = printed.get(&line).and_then(|it| it.as_ref().err());
+                    let why = why.map(|it| format!(": {it}")).unwrap_or_default();
+                    let reference = Reference::Command(line);
+                    Err(format!("{name}: there is no value for `{reference}`{why}"))
+                }
                 Err(MissingReference(reference)) => {
                     Err(format!("{name}: there is no value for `{reference}`"))
                 }

@@ -119,15 +119,11 @@ fn a_call_can_be_cancelled_and_its_server_is_told() {
 #[test]
 fn what_is_not_offered_is_not_left_out_silently() {
     let oauth = json!({ "type": "http", "url": "http://127.0.0.1:9/mcp", "oauth": {} });
-    let mut command = entry(&[]);
-    command["env"] = json!({ "KEY": "${command:pass show key}" });
-    let behind = Behind::new(&json!({ "signed": oauth, "asked": command }));
+    let behind = Behind::new(&json!({ "signed": oauth }));
     let mut client = behind.start();
     names(&mut client);
-    let told = info(&mut client);
-    for (server, why) in told.iter().zip(["signing in", "not looked up yet"]) {
-        assert_eq!(server["status"], "error", "{server}");
-        let error = server["error"].as_str().unwrap();
-        assert!(error.contains(why), "{error}");
-    }
+    let told = &info(&mut client)[0];
+    assert_eq!(told["status"], "error", "{told}");
+    let error = told["error"].as_str().unwrap();
+    assert!(error.contains("signing in"), "{error}");
 }

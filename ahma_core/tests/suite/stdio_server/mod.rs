@@ -9,6 +9,7 @@ mod declared;
 mod developer;
 mod downstream;
 mod downstream_changes;
+mod downstream_command_values;
 mod downstream_example;
 mod downstream_hostile;
 mod downstream_life;

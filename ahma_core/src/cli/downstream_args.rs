@@ -81,4 +81,6 @@ pub(super) enum ImportFrom {
     Cursor,
     /// Visual Studio Code (`mcp.json` of the user).
     Vscode,
+    /// Codex (`~/.codex/config.toml`).
+    Codex,
 }

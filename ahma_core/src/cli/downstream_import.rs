@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ahma_contract::UserDirectories;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::args::Args;
 use super::downstream::DownstreamFile;
 use super::downstream_args::ImportArgs;
 use super::downstream_report::visible;
+use super::import_shown::shown;
 use super::import_sources::{Found, entries, usual_files};
 use super::mcp_file::McpFile;
 use super::output::say;
@@ -30,7 +31,7 @@ pub(super) fn run(args: &Args, import: &ImportArgs) -> Result<u8, StartupError> 
     let mut added = Map::new();
     for file in sources(import, &home, &directory)? {
         let _ = writeln!(text, "from {}:", file.display());
-        for found in entries(&file).map_err(StartupError::Usage)? {
+        for found in entries(&file, import.from).map_err(StartupError::Usage)? {
             let name = visible(&found.name);
             match refusal(&found, &ours, &added, &home) {
                 Some(why) => {
@@ -55,7 +56,9 @@ pub(super) fn run(args: &Args, import: &ImportArgs) -> Result<u8, StartupError> 
         say(&text)?;
         return Ok(0);
     }
-    let shown = checked(&json!({ "servers": added }), &place, &home).text;
+    let shown = format!("{:#}", shown(&added));
+    let shown: Vec<String> = shown.lines().map(visible).collect();
+    let shown = shown.join("\n");
     let word = if import.dry_run {
         "would be added"
     } else {
@@ -108,6 +111,9 @@ fn refusal(
 ) -> Option<String> {
     if found.is_own {
         return Some("it is this program".to_owned());
+    }
+    if let Some(why) = &found.refused {
+        return Some(visible(why));
     }
     if ours.has(&found.name) || added.contains_key(&found.name) {
         return Some("there is one of this name".to_owned());

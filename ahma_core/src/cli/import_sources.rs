@@ -7,6 +7,8 @@ use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value, json};
 
 use super::downstream_args::ImportFrom;
+use super::import_codex;
+use super::import_references::translate;
 
 /// Fields that mean the same to us. Others are of the client.
 const TAKEN: [&str; 8] = [
@@ -31,6 +33,7 @@ pub(super) fn usual_files(from: ImportFrom, home: &Path) -> Vec<PathBuf> {
         ],
         ImportFrom::Cursor => vec![home.join(".cursor/mcp.json")],
         ImportFrom::Vscode => vec![settings.join("Code/User/mcp.json")],
+        ImportFrom::Codex => vec![home.join(".codex/config.toml")],
     }
 }
 
@@ -42,11 +45,13 @@ pub(super) struct Found {
     pub(super) left_out: Vec<String>,
     /// Whether it is this program.
     pub(super) is_own: bool,
+    /// Why it means nothing here.
+    pub(super) refused: Option<String>,
 }
 
 /// The entries of a client's file. May block. What is wrong with the file is said without its content.
 #[expect(clippy::disallowed_methods, reason = "no runtime runs")]
-pub(super) fn entries(path: &Path) -> Result<Vec<Found>, String> {
+pub(super) fn entries(path: &Path, from: ImportFrom) -> Result<Vec<Found>, String> {
     let place = path.display();
     let cannot = |error: std::io::Error| format!("{place} cannot be read: {error}");
     let about = std::fs::metadata(path).map_err(cannot)?;
@@ -54,31 +59,49 @@ pub(super) fn entries(path: &Path) -> Result<Vec<Found>, String> {
         return Err(format!("{place} is not a file of a client"));
     }
     let text = std::fs::read_to_string(path).map_err(cannot)?;
+    if from == ImportFrom::Codex {
+        let entries = import_codex::entries(&text).ok_or_else(|| format!("{place} is not TOML"))?;
+        let entries = entries.into_iter();
+        let found = entries.map(|(name, entry, left_out)| Found {
+            left_out,
+            ..found(&name, &entry, from)
+        });
+        return Ok(found.collect());
+    }
     // Editors allow comments.
     let document = parse_to_serde_value::<Option<Value>>(&text, &ParseOptions::default());
     let document = document.map_err(|_| format!("{place} is not JSON"))?;
     let document = document.unwrap_or_default();
     let lists = ["mcpServers", "servers"].into_iter();
     let lists = lists.filter_map(|it| document.get(it)?.as_object());
-    let entries = lists.flatten().map(|(name, entry)| found(name, entry));
+    let entries = lists
+        .flatten()
+        .map(|(name, entry)| found(name, entry, from));
     Ok(entries.collect())
 }
 
-fn found(name: &str, entry: &Value) -> Found {
+fn found(name: &str, entry: &Value, from: ImportFrom) -> Found {
     let empty = Map::new();
     let theirs = entry.as_object().unwrap_or(&empty);
-    let is_taken = |field: &&String| TAKEN.contains(&field.as_str());
+    // What is made of TOML is ours already.
+    let is_ours = from == ImportFrom::Codex;
+    let is_taken = |field: &&String| is_ours || TAKEN.contains(&field.as_str());
     let mut ours: Map<String, Value> = theirs.clone();
     ours.retain(|field, value| is_taken(&field) && !value.is_null());
     if ours.contains_key("command") {
         ours.insert("sandbox".to_owned(), json!(true));
     }
+    let refused = match is_ours {
+        true => None,
+        false => translate(&mut ours, from).err(),
+    };
     let left_out = theirs.keys().filter(|it| !is_taken(it));
     Found {
         name: name.to_owned(),
         is_own: is_own(&ours),
         entry: Value::Object(ours),
         left_out: left_out.cloned().collect(),
+        refused,
     }
 }
 

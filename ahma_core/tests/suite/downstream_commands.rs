@@ -428,3 +428,120 @@ fn every_client_is_found_where_it_keeps_its_servers() {
         assert_eq!(fs::read_to_string(owner.file()).unwrap(), "{ broken");
     }
 }
+
+/// Proves: C26, C54.
+#[test]
+fn servers_of_codex_are_read_from_its_tables() {
+    let owner = Owner::new(&json!({}));
+    let file = owner.home.write(
+        ".codex/config.toml",
+        r#"
+model = "x"
+
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs-server", "--api-key", "argument-secret"]
+env_vars = ["LANG"]
+startup_timeout_sec = 20
+tool_timeout_sec = 60.5
+enabled_tools = ["find", "read", "write"]
+disabled_tools = ["write"]
+
+[mcp_servers.docs.env]
+KEY = "variable-secret"
+PRICE = "5 ${X}"
+
+[mcp_servers.web]
+url = "https://example.org/mcp"
+bearer_token_env_var = "WEB_TOKEN"
+http_headers = { "X-Team" = "header-secret" }
+env_http_headers = { "X-Key" = "WEB_KEY" }
+enabled = false
+
+[mcp_servers.own]
+command = "ahma_mcp"
+
+[mcp_servers.sly]
+command = "x"
+env_vars = ["A}${command:touch secret"]
+"#,
+    );
+    let dry = owner.run(&["import", "--from", "codex", "--dry-run"]);
+    let done = owner.run(&["import", "--from", "codex"]);
+    assert_eq!((dry.code, done.code), (0, 0), "{done:?}");
+    for said in [&dry, &done] {
+        let all = format!("{}{}", said.stdout, said.stderr);
+        assert!(!all.contains("secret"), "{all}");
+        for part in [
+            &format!("from {}:\n", file.display()),
+            "  docs (without startup_timeout_sec)\n",
+            "  web\n",
+            "skipped own: it is this program\n",
+            "skipped sly: a reference names nothing",
+            "\"--api-key\",\n        \"***\"",
+            "\"docs-server\"",
+            "\"Bearer ${env:WEB_TOKEN}\"",
+        ] {
+            assert!(all.contains(part), "{part}: {all}");
+        }
+    }
+    let text = fs::read_to_string(owner.file()).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let docs = json!({
+        "command": "npx", "args": ["-y", "docs-server", "--api-key", "argument-secret"],
+        "env": { "KEY": "variable-secret", "PRICE": "5 $${X}", "LANG": "${env:LANG}" },
+        "timeout_seconds": 61, "tools": { "allow": ["find", "read"] }, "sandbox": true
+    });
+    let web = json!({
+        "url": "https://example.org/mcp", "disabled": true, "headers": {
+            "X-Team": "header-secret", "X-Key": "${env:WEB_KEY}", "Authorization": "Bearer ${env:WEB_TOKEN}"
+        }
+    });
+    assert_eq!(written["servers"], json!({ "docs": docs, "web": web }));
+    let undo = done.stdout.lines();
+    let undo = undo
+        .filter_map(|it| it.strip_prefix("to undo this: "))
+        .next();
+    assert_eq!(owner.project.run("sh", &["-c", undo.unwrap()]).code, 0);
+    assert_eq!(owner.listed()["servers"], json!([]));
+    owner.home.write(".codex/config.toml", "secret = [");
+    let broken = owner.run(&["import", "--from", "codex"]);
+    assert_eq!(broken.code, 2, "{broken:?}");
+    assert!(
+        broken.stderr.contains("config.toml is not TOML"),
+        "{broken:?}"
+    );
+    assert!(!broken.stderr.contains("secret"), "{broken:?}");
+}
+
+/// Proves: C54.
+#[test]
+fn what_another_client_fills_in_is_a_reference_or_is_asked_for() {
+    let owner = Owner::new(&json!({}));
+    owner.home.write(
+        ".claude.json",
+        r#"{ "mcpServers": { "a": { "command": "x", "env": { "KEY": "${MY_KEY}" } } } }"#,
+    );
+    assert_eq!(owner.run(&["import", "--from", "claude"]).code, 0);
+    owner.home.write(
+        ".config/Code/User/mcp.json",
+        r#"{ "servers": {
+            "typed": { "command": "x", "env": { "KEY": "${input:my-key}" } },
+            "ran": { "command": "x", "env": { "KEY": "${command:touch secret}" } },
+            "folder": { "command": "x", "args": ["${workspaceFolder}"] },
+            "b": { "command": "x", "env": { "KEY": "${env:MY_KEY}" } }
+        } }"#,
+    );
+    let done = owner.run(&["import", "--from", "vscode"]);
+    for part in [
+        "skipped typed: `env`: `KEY` has `${input:my-key}`, which the client asks for; write `${env:KEY}` instead",
+        "skipped ran: `env`: `KEY` has `${command:…}`, and no command of another client is run",
+        "skipped folder: `args` has `${workspaceFolder}`, which the client fills in",
+    ] {
+        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
+    }
+    let text = fs::read_to_string(owner.file()).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let expected = json!({ "command": "x", "env": { "KEY": "${env:MY_KEY}" }, "sandbox": true });
+    assert_eq!(written["servers"], json!({ "a": expected, "b": expected }));
+}

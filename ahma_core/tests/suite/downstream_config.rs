@@ -236,7 +236,7 @@ fn a_missing_reference_names_itself_and_no_value() {
 
 /// Broken fixtures that the schema accepts: rules that are beyond a schema, or would need conditional ones.
 #[rustfmt::skip]
-const LEFT_TO_THE_LOADER: [&str; 44] = [
+const LEFT_TO_THE_LOADER: [&str; 46] = [
     // A schema sees parsed values, not repeated keys.
     "duplicate-key-in-env", "same-name-twice",
     // Several entries together.
@@ -245,7 +245,8 @@ const LEFT_TO_THE_LOADER: [&str; 44] = [
     "client-secret-with-a-port", "command-line-as-command", "cwd-with-a-reference", "empty-command", "env-with-a-bad-name", "header-of-the-transport",
     "header-with-a-bad-name", "header-with-a-line-break", "header-with-a-port", "nul-in-args", "oauth-misspelt",
     "port-in-a-command", "reference-in-args", "reference-not-closed", "reference-of-a-misspelt-kind",
-    "reference-of-an-unknown-kind", "reference-to-nothing", "reference-without-a-kind", "tools-described-by-nothing",
+    "reference-of-an-unknown-kind", "reference-to-a-pipeline", "reference-to-nothing",
+    "reference-with-an-open-quote", "reference-without-a-kind", "tools-described-by-nothing",
     "tools-renamed-badly", "url-with-a-blank", "url-with-a-password", "url-with-a-port-reference", "url-without-a-host",
     // One field depends on another.
     "command-and-url", "env-of-a-url", "headers-of-a-program", "managed-with-a-broken-port", "managed-without-a-port", "network-without-the-sandbox",

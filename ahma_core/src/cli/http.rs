@@ -12,7 +12,8 @@ use ahma_http_bridge::{
 };
 use ahma_transport::MessageTrace;
 use futures_util::future::BoxFuture;
-use rmcp::model::Tool;
+use rmcp::model::{Prompt, Resource, Tool};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
@@ -25,6 +26,7 @@ use super::token_file;
 use super::warnings::warn_loudly;
 use crate::audit::timestamp;
 use crate::operation::OperationState;
+use crate::registry::ForeignContent;
 use crate::scope::{Scope, ScopeManager, SharedResources};
 use crate::service::HttpEndpoint;
 
@@ -145,6 +147,20 @@ struct Engine {
     manager: Arc<ScopeManager>,
 }
 
+impl Engine {
+    /// What other servers offer beside tools, as far as the SDK knows its fields.
+    fn content<T: DeserializeOwned>(&self, of: fn(&ForeignContent) -> &Vec<Value>) -> Vec<T> {
+        let Some(foreign) = self.shared.foreign() else {
+            return Vec::new();
+        };
+        let content = Arc::clone(&foreign.content().borrow());
+        let items = of(&content).iter().cloned();
+        items
+            .filter_map(|it| serde_json::from_value(it).ok())
+            .collect()
+    }
+}
+
 impl Backend for Engine {
     fn health(&self) -> Map<String, Value> {
         let uptime = SystemTime::now().duration_since(self.shared.started());
@@ -165,6 +181,14 @@ impl Backend for Engine {
 
     fn tools(&self) -> Vec<Tool> {
         self.scope.tools()
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        self.content(|it| &it.resources)
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        self.content(|it| &it.prompts)
     }
 
     fn activate_workspace(&self, name: &str) -> BoxFuture<'static, Result<(), String>> {

@@ -144,7 +144,7 @@ impl SharedResources {
     }
 
     /// Servers that stand behind this one.
-    pub(super) fn foreign(&self) -> Option<&Arc<dyn ForeignServers>> {
+    pub(crate) fn foreign(&self) -> Option<&Arc<dyn ForeignServers>> {
         self.foreign.get()
     }
 

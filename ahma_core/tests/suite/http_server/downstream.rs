@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ahma_tests::Workspace;
-use ahma_tests::http::Client;
+use ahma_tests::http::{Client, Request};
 use ahma_tests::http_process::HttpProcess;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const ODD: &str = concat!(
     r#""vendorTop":1.10,"huge":12345678901234567890123,"exp":1e+5,"tools":[],"structuredContent":{"z":0.10000000000000000555,"a":null}}"#
 );
 
-/// Proves: C10, C27.
+/// Proves: C10, C27, C55.
 #[test]
 fn results_of_other_servers_pass_whole_in_both_lifecycles() {
     let (project, place) = (Workspace::new(), Workspace::new());
@@ -69,6 +69,17 @@ fn results_of_other_servers_pass_whole_in_both_lifecycles() {
         let own = client.call("status", &json!({}));
         assert!(!own.is_error, "{own:?}");
     }
+    // For people with curl.
+    let listed = |path: &str| {
+        let token = format!("Bearer {}", process.token.as_ref().unwrap());
+        let request = Request::new("GET", path).header("authorization", &token);
+        request.send(process.address).json()
+    };
+    let arguments = json!([{ "name": "who" }]);
+    let greet = json!({ "name": "up_greet", "description": "Greets", "arguments": arguments });
+    assert_eq!(listed("/prompts"), json!({ "prompts": [greet] }));
+    let note = json!({ "uri": "test://note", "name": "note" });
+    assert_eq!(listed("/resources"), json!({ "resources": [note] }));
 }
 
 fn result(client: &Client, method: &str, params: &Value) -> Value {

@@ -29,7 +29,7 @@ use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
 use super::context::ServiceContext;
 use super::instructions::instructions;
-use super::list_changes::{ContentChanges, ListChanges};
+use super::list_changes::{ContentChanges, ListChanges, tell_client, tell_subscriber};
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
 use super::{caller, capabilities, content, dispatch, respond, tasks};
@@ -176,40 +176,17 @@ impl ServerHandler for AhmaService {
             caller::pass_messages_on(foreign.as_ref(), context.peer.clone(), wants_messages);
         }
         tokio::spawn(async move {
-            let (mut list, mut content) = service.changes().await;
+            let changes = service.changes().await;
             // What it holds would never end.
             drop(service);
             // Until its session ends: a change that would show that nobody listens may never come.
             let closed = caller::closed(session.as_ref());
-            let own_tools = binding.own_tools();
-            tokio::pin!(closed, own_tools);
-            let mut has_own_tools = false;
-            loop {
-                let has_changed = tokio::select! {
-                    has_changed = list.next() => has_changed,
-                    // From now on the tools are those of the scope, which is a change in itself.
-                    scope = &mut own_tools, if !has_own_tools => {
-                        has_own_tools = true;
-                        let known = Arc::clone(&listed.lock().unwrap_or_else(PoisonError::into_inner));
-                        list = ListChanges::since(&known, &scope.registry);
-                        continue;
-                    }
-                    changed = content.next() => {
-                        // Who is gone is noticed by the session.
-                        if changed.prompts {
-                            let _ = context.peer.notify_prompt_list_changed().await;
-                        }
-                        if changed.resources {
-                            let _ = context.peer.notify_resource_list_changed().await;
-                        }
-                        continue;
-                    }
-                    () = &mut closed => false,
-                };
-                if !has_changed || context.peer.notify_tool_list_changed().await.is_err() {
-                    return;
-                }
-            }
+            let own_tools = async {
+                let scope = binding.own_tools().await;
+                let known = Arc::clone(&listed.lock().unwrap_or_else(PoisonError::into_inner));
+                ListChanges::since(&known, &scope.registry)
+            };
+            tell_client(&context.peer, changes, own_tools, closed).await;
         });
     }
 
@@ -255,31 +232,9 @@ impl ServerHandler for AhmaService {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let (mut list, mut content) = self.changes().await;
-        let accepted = subscription.accepted();
-        let wants_tools = accepted.tools_list_changed == Some(true);
-        let wants_prompts = accepted.prompts_list_changed == Some(true);
-        let wants_resources = accepted.resources_list_changed == Some(true);
-        loop {
-            tokio::select! {
-                () = subscription.cancelled() => return Ok(()),
-                has_changed = list.next(), if wants_tools => {
-                    let sent = subscription.sink().notify_tool_list_changed().await;
-                    if !has_changed || sent.is_err() {
-                        return Ok(());
-                    }
-                }
-                changed = content.next(), if wants_prompts || wants_resources => {
-                    let sink = subscription.sink();
-                    if changed.prompts && wants_prompts && sink.notify_prompt_list_changed().await.is_err() {
-                        return Ok(());
-                    }
-                    if changed.resources && wants_resources && sink.notify_resource_list_changed().await.is_err() {
-                        return Ok(());
-                    }
-                }
-            }
-        }
+        let changes = self.changes().await;
+        tell_subscriber(&subscription, changes).await;
+        Ok(())
     }
 
     // Prompts and resources are those of other servers; asking for one that nobody has is a mistake with a name.

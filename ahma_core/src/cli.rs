@@ -24,6 +24,7 @@ mod list_tools;
 mod log_settings;
 mod logging;
 mod mcp_file;
+mod offline;
 mod output;
 mod reach;
 mod server;

@@ -16,13 +16,14 @@ use super::downstream::{DownstreamFile, Prepared, described, records};
 use super::downstream_args::{DownstreamCommand, Format};
 use super::downstream_import;
 use super::downstream_report as report;
+use super::offline::Offline;
 use super::output::{say, show};
 use super::settings::Settings;
 use super::startup_error::{EXIT_USAGE, StartupError};
 use super::warnings::warn_loudly;
 use crate::config::downstream::ServerSpec;
 use crate::downstream::{Difference, DownstreamServers, Inspected, differences, known, taken_over};
-use crate::scope::{Scope, SharedConfig, SharedResources, real_as_far_as_it_exists};
+use crate::scope::{Scope, SharedResources};
 
 /// The exit code when something is not as approved.
 const EXIT_DIFFERS: u8 = 1;
@@ -83,32 +84,14 @@ fn no_place() -> StartupError {
 
 /// Gets servers ready as a server of ours would, and does what is asked.
 fn with_servers(args: &Args, command: &DownstreamCommand) -> Result<u8, StartupError> {
-    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let user = UserDirectories::of_this_user();
-    let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
-    let directory = std::env::current_dir().map_err(|error| usage(&error))?;
-    let resolve =
-        |nowhere: Option<&Path>| Settings::resolve(args, &environment, &user, &directory, nowhere);
-    // For an owner who is at home, in no project; removed at the end.
-    let mut nowhere = None;
-    let settings = match resolve(None) {
-        Err(error) if error.is_about_width() => {
-            let empty = tempfile::Builder::new().prefix("ahma-nowhere-").tempdir()?;
-            let real = nowhere.insert(empty).path().canonicalize()?;
-            resolve(Some(&real))
-        }
-        settings => settings,
-    };
-    let settings = settings.map_err(|error| usage(&error))?;
-    let mut config = SharedConfig::new(environment.clone(), &[]);
-    config.reachable = settings.reachable();
-    let secret = [&user.state, &user.cache].into_iter().flatten();
-    config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
-    let shared = SharedResources::new(config)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StartupError::Other(format!("the runtime cannot be started: {error}")))?;
+    let Offline {
+        settings,
+        environment,
+        user,
+        shared,
+        runtime,
+        nowhere: _nowhere,
+    } = Offline::anywhere(args)?;
     let done = runtime.block_on(with_settings(
         settings,
         &shared,

@@ -1,21 +1,19 @@
 //! `--mode list-tools`: what clients would be offered here, as JSON on stdout. Serves nobody.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahma_contract::UserDirectories;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::args::Args;
-use super::settings::Settings;
+use super::offline::Offline;
 use super::startup_error::{EXIT_FAILURE, StartupError};
 use crate::registry::{DeclaredTools, Runner, ToolEntry, ToolSnapshot};
-use crate::scope::{Scope, ScopeConfig, SharedConfig, SharedResources, real_as_far_as_it_exists};
+use crate::scope::{Scope, ScopeConfig, SharedResources};
 
 /// How long checks of programs are waited for.
 const CHECKS_TIMEOUT: Duration = Duration::from_secs(15);
@@ -39,23 +37,9 @@ pub(super) fn run(args: &Args) -> ExitCode {
 
 /// Opens the scope as a server would, and asks what it offers.
 fn offered(args: &Args) -> Result<Arc<ToolSnapshot>, StartupError> {
-    let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-    let user = UserDirectories::of_this_user();
-    let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
-    let directory = std::env::current_dir().map_err(|error| usage(&error))?;
-    let settings = Settings::resolve(args, &environment, &user, &directory, None);
-    let settings = settings.map_err(|error| usage(&error))?;
-    let mut config = SharedConfig::new(environment, &[]);
-    config.reachable = settings.reachable();
-    let secret = [&user.state, &user.cache].into_iter().flatten();
-    config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
-    // Without the results of earlier servers: every check is made.
-    let shared = SharedResources::new(config)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| StartupError::Other(format!("the runtime cannot be started: {error}")))?;
-    runtime.block_on(ask(settings.scope, &shared))
+    let offline = Offline::in_a_project(args)?;
+    let asked = ask(offline.settings.scope, &offline.shared);
+    offline.runtime.block_on(asked)
 }
 
 async fn ask(

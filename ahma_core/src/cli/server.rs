@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use super::args::{Args, Mode};
 use super::http::{BoundHttp, Http};
 use super::log_settings::AuditSettings;
 use super::logging::Logging;
+use super::offline::settings_anywhere;
 use super::settings::Settings;
 use super::settings_error::SettingsError;
 use super::signals::{ReloadSignal, StopSignals};
@@ -54,22 +55,8 @@ fn live(args: &Args) -> Result<(), StartupError> {
     allow_many_descriptors();
     give_memory_back();
     keep_own_files_private();
-    let usage = |error: &dyn std::error::Error| StartupError::Usage(error.to_string());
-    let directory = std::env::current_dir().map_err(|error| usage(&error))?;
-    let resolve =
-        |nowhere: Option<&Path>| Settings::resolve(args, &environment, &user, &directory, nowhere);
     // For a server that is started in no project; removed at the end.
-    let mut nowhere = None;
-    let settings = match resolve(None) {
-        Err(error) if error.is_about_width() => {
-            let empty = tempfile::Builder::new().prefix("ahma-nowhere-").tempdir();
-            let empty = nowhere.insert(empty.map_err(|error| usage(&error))?);
-            let real = empty.path().canonicalize().map_err(|error| usage(&error))?;
-            resolve(Some(&real))
-        }
-        settings => settings,
-    };
-    let settings = settings.map_err(|error| usage(&error))?;
+    let (settings, _nowhere) = settings_anywhere(args, &environment, &user)?;
     let mut logging = Logging::start(&settings.log);
     tracing::debug!(?settings, "starting");
     let served = with_runtime(settings, &environment, &user, &mut logging);

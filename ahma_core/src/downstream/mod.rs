@@ -6,6 +6,7 @@
 //!        │                 ├─► ahma_http_mcp_client   the conversation
 //!        │                 ├─► sessions     an Upstream of each session, where the operator wants that
 //!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
+//!        ├─► replacement   other servers in their place, when the file has changed
 //!        ├─► inspection    what the owner is shown of them, and approves
 //!        ├─► offered       definitions under their names here, for the registry
 //!        └─► content       prompts and resources, and whose each is

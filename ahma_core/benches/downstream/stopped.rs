@@ -45,11 +45,18 @@ impl Known<'_> {
 
     /// A server of ours that has listed its tools.
     fn start(&self, scope: &Path) -> Server {
+        let mut server = self.begin(scope);
+        server.list();
+        server
+    }
+
+    /// The same before it has.
+    fn begin(&self, scope: &Path) -> Server {
         let mut command = Command::new(AHMA_MCP);
         command.args(["--audit-log", "off", "--mcp-config"]);
         command.arg(self.config());
         command.env("XDG_STATE_HOME", self.place.join("state"));
-        Server::of(command, scope, ("status", "filter"), json!({}))
+        Server::begun(command, scope, ("status", "filter"), json!({}))
     }
 }
 
@@ -92,21 +99,29 @@ fn files_below(directory: &Path) -> Vec<String> {
 
 fn memory(scope: &Path, ways: [&Known<'_>; 2]) {
     let mut used: [Vec<f64>; 2] = Default::default();
+    let mut after_list: [Vec<f64>; 2] = Default::default();
     let mut processes = [0, 0];
     for _ in 0..5 {
         for (at, known) in ways.iter().enumerate() {
-            let server = known.start(scope);
+            let mut server = known.begin(scope);
             sleep(REST);
             used[at].push(anonymous_kib(server.pid()));
+            server.list();
+            sleep(REST);
+            after_list[at].push(anonymous_kib(server.pid()));
             processes[at] = processes_below(server.pid()).len();
             server.end();
         }
     }
-    let [without, with] = used.map(middle);
+    let each = |used: [Vec<f64>; 2]| {
+        let [without, with] = used.map(middle);
+        (with - without) / SERVERS as f64
+    };
     println!(
-        "{SERVERS} stopped servers of 13 tools: {:.1} KiB each ({without:.0} KiB without them, {with:.0} with), {} processes \
-         more",
-        (with - without) / SERVERS as f64,
+        "{SERVERS} stopped servers of 13 tools: {:.1} KiB each, {:.1} with what the allocator keeps after all were listed; {} \
+         processes more",
+        each(used),
+        each(after_list),
         processes[1] - processes[0]
     );
 }

@@ -36,6 +36,18 @@ impl Server {
 
     /// Any server, with the tool that is called and its argument.
     pub(crate) fn of(
+        command: Command,
+        scope: &Path,
+        tool: (&'static str, &'static str),
+        further: Value,
+    ) -> Self {
+        let mut server = Self::begun(command, scope, tool, further);
+        server.list();
+        server
+    }
+
+    /// The same before it has listed its tools.
+    pub(crate) fn begun(
         mut command: Command,
         scope: &Path,
         (tool, argument): (&'static str, &'static str),
@@ -63,9 +75,12 @@ impl Server {
         });
         let id = server.send("initialize", &initialize);
         server.answer(id);
-        let id = server.send("tools/list", &json!({}));
-        server.answer(id);
         server
+    }
+
+    pub(crate) fn list(&mut self) {
+        let id = self.send("tools/list", &json!({}));
+        self.answer(id);
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -35,6 +35,7 @@ upstreams:
 # The official conformance suite
 conformance:
     tests/conformance/run
+    tests/conformance/client_run
 
 # Write the generated documents again
 generate:

@@ -130,6 +130,7 @@ fn latency(upstream: &str, gateways: &mut [Gateway]) {
     for _ in 0..ROUNDS {
         for (gateway, times) in gateways.iter_mut().zip(&mut times) {
             let caller = &mut gateway.callers[0];
+            caller.reconnect();
             caller.call();
             times.extend((0..BATCH).map(|_| timed(|| caller.call())));
         }
@@ -149,7 +150,9 @@ fn throughput(upstream: &str, gateways: &mut [Gateway]) {
         let mut times = vec![Vec::new(); gateways.len()];
         for _ in 0..THROUGHPUTS {
             for (gateway, times) in gateways.iter_mut().zip(&mut times) {
-                times.push(timed(|| many(&mut gateway.callers[..callers])));
+                let callers = &mut gateway.callers[..callers];
+                callers.iter_mut().for_each(Caller::reconnect);
+                times.push(timed(|| many(callers)));
             }
         }
         let rates = times
@@ -201,6 +204,13 @@ impl Caller {
             request: request.bytes(client.address),
             answer: Vec::new(),
         }
+    }
+
+    /// Connections that are not used for seconds are closed by some.
+    fn reconnect(&mut self) {
+        let address = self.stream.peer_addr();
+        self.stream = TcpStream::connect(address.unwrap()).unwrap();
+        self.stream.set_nodelay(true).unwrap();
     }
 
     fn call(&mut self) {

@@ -70,8 +70,13 @@ impl DownstreamFile {
 
     /// Reads the file; none where nobody has named one and there is none. May block.
     pub(super) fn read(&self, home: Option<&Path>) -> Option<DownstreamConfig> {
-        let is_there = self.is_named || self.path.exists();
-        is_there.then(|| load(read_file(self.path.clone()), home))
+        self.is_there()
+            .then(|| load(read_file(self.path.clone()), home))
+    }
+
+    /// Whether there is one, or there should be.
+    pub(super) fn is_there(&self) -> bool {
+        self.is_named || self.path.exists()
     }
 
     /// Gets the servers of the file ready; none where there are none, and none can come later.

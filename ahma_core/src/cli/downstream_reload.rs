@@ -22,6 +22,8 @@ const NOT_WATCHED: &str = "this file cannot be watched, so changes are taken ove
 pub(super) struct FileReload {
     reader: Arc<Reader>,
     watcher: Option<Watcher>,
+    /// There was no file at the start. It is watched for, and looked for once more, when everything else is done.
+    is_later: bool,
 }
 
 struct Reader {
@@ -53,9 +55,12 @@ impl FileReload {
             home,
             writable,
         };
+        let is_later = !file.is_there();
+        let watch = || Watcher::of_file(file.path().to_owned()).ok();
         Some(FileReload {
-            watcher: Watcher::of_file(file.path().to_owned()).ok(),
+            watcher: (!is_later).then(watch).flatten(),
             reader: Arc::new(reader),
+            is_later,
         })
     }
 
@@ -63,6 +68,7 @@ impl FileReload {
     pub(super) fn held_back(reload: Option<&Self>) -> Option<String> {
         match reload {
             None => Some(WRITABLE.to_owned()),
+            Some(it) if it.is_later => None,
             Some(it) => it.watcher.is_none().then(|| NOT_WATCHED.to_owned()),
         }
     }
@@ -73,9 +79,18 @@ impl FileReload {
         servers: Weak<DownstreamServers>,
         asked: Arc<Notify>,
     ) {
+        let mut is_unread = self.is_later;
+        if std::mem::take(&mut self.is_later) {
+            let path = self.reader.file.path().to_owned();
+            let watching = spawn_blocking(move || Watcher::of_file(path).ok());
+            self.watcher = watching.await.ok().flatten();
+        }
         let held_back = Self::held_back(Some(&self));
         loop {
             let changed = async {
+                if std::mem::take(&mut is_unread) {
+                    return;
+                }
                 match &mut self.watcher {
                     Some(watcher) => watcher.changed().await,
                     None => std::future::pending().await,

@@ -11,8 +11,3 @@ pub(crate) fn listening_address(line: &str, port: u16) -> Option<&str> {
     let is_it = state == LISTENING && u16::from_str_radix(own, 16) == Ok(port);
     is_it.then_some(address)
 }
-
-/// The number of the socket of a line of such a table.
-pub(crate) fn socket_number(line: &str) -> Option<u64> {
-    line.split_ascii_whitespace().nth(9)?.parse().ok()
-}

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::client::{Client, Request};
+use crate::client::Client;
 use crate::header_marks;
 use crate::message::Params;
+use crate::request::Request;
 use crate::request_error::RequestError;
 
 /// Pages that are asked for.

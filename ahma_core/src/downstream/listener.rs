@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::listening::{listening_address, socket_number};
+use crate::listening::listening_address;
 
 /// Ancestors of a process that are looked at.
 const MAX_ANCESTORS: usize = 32;
@@ -87,4 +87,9 @@ fn parent(pid: u32) -> Option<u32> {
 
 fn is_link_to(path: &Path, name: &str) -> bool {
     fs::read_link(path).is_ok_and(|it| it.as_os_str() == name)
+}
+
+/// The number of the socket of a line of the kernel's table.
+fn socket_number(line: &str) -> Option<u64> {
+    line.split_ascii_whitespace().nth(9)?.parse().ok()
 }

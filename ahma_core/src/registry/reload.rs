@@ -126,7 +126,7 @@ impl Reload {
         } = self;
         let is_watched = watcher.is_some();
         let is_safe = safety == ReloadSafety::Safe;
-        let mut watcher = watcher.filter(|_| is_safe);
+        let watcher = watcher.filter(|_| is_safe);
         if !directories.is_empty() && !is_safe {
             registry.hold_back(Some(WRITABLE));
         } else if !directories.is_empty() && !is_watched {
@@ -146,9 +146,17 @@ impl Reload {
         let looking = tokio::spawn(looking);
         // It ends with this.
         let _looking = AbortOnDrop(looking.abort_handle());
+        // After a client has its first list, which this would hold up.
+        let _ = timeout(FIRST_LIST, registry.listed()).await;
+        let mut watcher = match watcher {
+            Some(watcher) => watched_from_above(watcher).await,
+            None => None,
+        };
+        let mut has_come = watcher.is_some() && identities_of(&directories).await != known;
         loop {
             let changed = async {
                 match &mut watcher {
+                    _ if std::mem::take(&mut has_come) => {}
                     Some(watcher) => watcher.changed().await,
                     None => std::future::pending().await,
                 }
@@ -175,6 +183,15 @@ impl Reload {
             }
         }
     }
+}
+
+/// The same, which notices directories that come later too.
+async fn watched_from_above(mut watcher: Watcher) -> Option<Watcher> {
+    let watching = spawn_blocking(move || {
+        watcher.watch();
+        watcher
+    });
+    watching.await.ok()
 }
 
 /// Ends a task that would go on without its owner.

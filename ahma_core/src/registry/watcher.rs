@@ -32,7 +32,8 @@ enum Watched {
 }
 
 impl Watcher {
-    /// Watches these, and notices when one of them is replaced.
+    /// Watches these. One that comes later is noticed from the first [`watch`](Self::watch) on: to watch the directories above
+    /// may take long, because their size is nobody's choice here.
     pub(crate) fn new(directories: Vec<PathBuf>) -> notify::Result<Self> {
         Self::of(Watched::Directories(directories))
     }
@@ -40,7 +41,9 @@ impl Watcher {
     /// Watches a file, which may be replaced, or a link.
     #[cfg(feature = "cli")]
     pub(crate) fn of_file(file: PathBuf) -> notify::Result<Self> {
-        Self::of(Watched::File(file))
+        let mut watcher = Self::of(Watched::File(file))?;
+        watcher.watch();
+        Ok(watcher)
     }
 
     fn of(watched: Watched) -> notify::Result<Self> {
@@ -57,8 +60,20 @@ impl Watcher {
             watched,
             events,
         };
-        watcher.watch();
+        for directory in watcher.directories() {
+            let _ = watcher
+                .watcher
+                .watch(&directory, RecursiveMode::NonRecursive);
+        }
         Ok(watcher)
+    }
+
+    fn directories(&self) -> Vec<PathBuf> {
+        match &self.watched {
+            Watched::Directories(directories) => directories.clone(),
+            #[cfg(feature = "cli")]
+            Watched::File(file) => directories_of(file),
+        }
     }
 
     /// Waits until something has changed and no more events come.
@@ -75,12 +90,7 @@ impl Watcher {
     /// Watches the directories that have these names now. One that is not there is seen when it comes back,
     /// by the one above it.
     pub(crate) fn watch(&mut self) {
-        let directories = match &self.watched {
-            Watched::Directories(directories) => directories.clone(),
-            #[cfg(feature = "cli")]
-            Watched::File(file) => directories_of(file),
-        };
-        for directory in &directories {
+        for directory in &self.directories() {
             let above = directory.parent().filter(|above| *above != Path::new(""));
             for path in above.into_iter().chain([directory.as_path()]) {
                 let _ = self.watcher.watch(path, RecursiveMode::NonRecursive);

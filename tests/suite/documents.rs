@@ -128,7 +128,7 @@ fn every_tool_file_shown_in_a_document_is_accepted() {
 
 #[test]
 fn every_mcp_config_shown_for_servers_behind_this_one_is_accepted() {
-    for (document, servers) in [("README.md", 1), ("docs/downstream.md", 3)] {
+    for (document, servers) in [("README.md", 3), ("docs/downstream.md", 3)] {
         let blocks = fenced(&read(document), "json");
         let mut blocks = blocks
             .into_iter()

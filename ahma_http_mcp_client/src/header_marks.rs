@@ -34,7 +34,7 @@ fn marked(schema: &Value, names: &mut HashSet<String>) -> Result<(), String> {
             let kind = property.get("type").and_then(Value::as_str);
             if !matches!(kind, Some("string" | "integer" | "boolean")) {
                 return Err(format!(
-                    "`{name}` is to go into a header, and is no text, integer or truth value"
+                    "`{name}` is to go into a header, and is not a string, an integer or a boolean"
                 ));
             }
             if !names.insert(header.to_ascii_lowercase()) {
@@ -73,7 +73,10 @@ mod tests {
         assert_eq!(one("integer", "Region-1"), None);
         assert_eq!(one("boolean", "x"), None);
         for kind in ["number", "object", "array", "null"] {
-            assert!(one(kind, "Region").unwrap().contains("no text"), "{kind}");
+            assert!(
+                one(kind, "Region").unwrap().contains("not a string"),
+                "{kind}"
+            );
         }
         for header in ["", "My Region", "Region:1", "Région", "Region\t1"] {
             let fault = one("string", header).unwrap();

@@ -17,6 +17,8 @@ use crate::registry::{AskClient, Asking};
 
 /// The method by which servers of 2025-11-25 and earlier ask.
 pub(super) const METHOD: &str = "elicitation/create";
+/// A longer question is not passed on: how long it is, the server decides.
+const MAX_QUESTION: usize = 256 * 1024;
 const NO_CALL: &str = "no call is open that the question could belong to";
 const SEVERAL: &str = "calls of several clients are open, and a question does not say which of them it belongs to; \
                        `per_session` gives each client a server of its own";
@@ -101,6 +103,11 @@ impl OpenCalls {
         params: Option<Box<RawValue>>,
     ) -> Result<Box<RawValue>, ErrorAnswer> {
         let params = params.as_deref().map_or("{}", RawValue::get);
+        if params.len() > MAX_QUESTION {
+            let limit = MAX_QUESTION >> 10;
+            let why = format!("the question is longer than {limit} KiB");
+            return Err(ErrorAnswer::new(-32602, why));
+        }
         let params: Value = serde_json::from_str(params)
             .map_err(|error| ErrorAnswer::new(-32602, error.to_string()))?;
         let (client, calls) = self
@@ -200,6 +207,9 @@ mod tests {
         let _second = calls.open(&client("a"));
         let answer = calls.ask(Some(RawValue::from_string("[1]".to_owned()).unwrap()));
         assert_eq!(answer.await.unwrap().get(), r#"{"of":"a","asked":[1]}"#);
+        let long = format!("\"{}\"", "x".repeat(MAX_QUESTION));
+        let refused_one = calls.ask(Some(RawValue::from_string(long).unwrap())).await;
+        assert_eq!(refused_one.unwrap_err().code, -32602);
         let other = calls.open(&client("b"));
         assert!(refused(&calls).await.contains(SEVERAL));
         drop(other);

@@ -126,7 +126,7 @@ impl Reload {
         } = self;
         let is_watched = watcher.is_some();
         let is_safe = safety == ReloadSafety::Safe;
-        let watcher = watcher.filter(|_| is_safe);
+        let mut watcher = watcher.filter(|_| is_safe);
         if !directories.is_empty() && !is_safe {
             registry.hold_back(Some(WRITABLE));
         } else if !directories.is_empty() && !is_watched {
@@ -148,10 +148,9 @@ impl Reload {
         let _looking = AbortOnDrop(looking.abort_handle());
         // After a client has its first list, which this would hold up.
         let _ = timeout(FIRST_LIST, registry.listed()).await;
-        let mut watcher = match watcher {
-            Some(watcher) => watched_from_above(watcher).await,
-            None => None,
-        };
+        if let Some(watcher) = &watcher {
+            watcher.watch().await;
+        }
         let mut has_come = watcher.is_some() && identities_of(&directories).await != known;
         loop {
             let changed = async {
@@ -170,8 +169,8 @@ impl Reload {
                 }
                 () = asked.notified() => {
                     known = identities_of(&directories).await;
-                    if let Some(watcher) = &mut watcher {
-                        watcher.watch();
+                    if let Some(watcher) = &watcher {
+                        watcher.watch().await;
                         registry.hold_back(None);
                     }
                 }
@@ -183,15 +182,6 @@ impl Reload {
             }
         }
     }
-}
-
-/// The same, which notices directories that come later too.
-async fn watched_from_above(mut watcher: Watcher) -> Option<Watcher> {
-    let watching = spawn_blocking(move || {
-        watcher.watch();
-        watcher
-    });
-    watching.await.ok()
 }
 
 /// Ends a task that would go on without its owner.

@@ -4,10 +4,12 @@
 //! by more events. It tells that something happened, not what; everything is read again then.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Events within this time belong together.
@@ -17,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Watches directories, or a file.
 pub(crate) struct Watcher {
-    watcher: RecommendedWatcher,
+    watcher: Arc<Mutex<RecommendedWatcher>>,
     watched: Watched,
     events: mpsc::Receiver<()>,
 }
@@ -41,8 +43,8 @@ impl Watcher {
     /// Watches a file, which may be replaced, or a link.
     #[cfg(feature = "cli")]
     pub(crate) fn of_file(file: PathBuf) -> notify::Result<Self> {
-        let mut watcher = Self::of(Watched::File(file))?;
-        watcher.watch();
+        let watcher = Self::of(Watched::File(file))?;
+        watch_paths(&watcher.watcher, &watcher.watched, true);
         Ok(watcher)
     }
 
@@ -55,25 +57,13 @@ impl Watcher {
                 let _ = sender.try_send(());
             }
         })?;
-        let mut watcher = Watcher {
-            watcher,
+        let watcher = Watcher {
+            watcher: Arc::new(Mutex::new(watcher)),
             watched,
             events,
         };
-        for directory in watcher.directories() {
-            let _ = watcher
-                .watcher
-                .watch(&directory, RecursiveMode::NonRecursive);
-        }
+        watch_paths(&watcher.watcher, &watcher.watched, false);
         Ok(watcher)
-    }
-
-    fn directories(&self) -> Vec<PathBuf> {
-        match &self.watched {
-            Watched::Directories(directories) => directories.clone(),
-            #[cfg(feature = "cli")]
-            Watched::File(file) => directories_of(file),
-        }
     }
 
     /// Waits until something has changed and no more events come.
@@ -84,17 +74,33 @@ impl Watcher {
         let end = Instant::now() + TIMEOUT;
         while let Ok(Ok(Some(()))) = timeout_at(end, timeout(QUIET, self.events.recv())).await {}
         // A directory may have been replaced by another one of the same name.
-        self.watch();
+        self.watch().await;
     }
 
     /// Watches the directories that have these names now. One that is not there is seen when it comes back,
-    /// by the one above it.
-    pub(crate) fn watch(&mut self) {
-        for directory in &self.directories() {
-            let above = directory.parent().filter(|above| *above != Path::new(""));
-            for path in above.into_iter().chain([directory.as_path()]) {
-                let _ = self.watcher.watch(path, RecursiveMode::NonRecursive);
-            }
+    /// by the one above it. Beside the runtime: how many entries a directory has, others decide.
+    pub(crate) async fn watch(&self) {
+        let (watcher, watched) = (Arc::clone(&self.watcher), self.watched.clone());
+        let watching = spawn_blocking(move || watch_paths(&watcher, &watched, true));
+        // It fails only when the program ends.
+        let _ = watching.await;
+    }
+}
+
+/// Watches what has these names now, and what is above it. Blocks.
+fn watch_paths(watcher: &Mutex<RecommendedWatcher>, watched: &Watched, with_above: bool) {
+    let directories = match watched {
+        Watched::Directories(directories) => directories.clone(),
+        #[cfg(feature = "cli")]
+        Watched::File(file) => directories_of(file),
+    };
+    // Nothing of it is left half changed by a panic.
+    let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
+    for directory in &directories {
+        let above = directory.parent().filter(|above| *above != Path::new(""));
+        let above = above.filter(|_| with_above);
+        for path in above.into_iter().chain([directory.as_path()]) {
+            let _ = watcher.watch(path, RecursiveMode::NonRecursive);
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) async fn find(
     for endpoint in [&metadata.authorization_endpoint, &metadata.token_endpoint] {
         let url: Url = endpoint
             .parse()
-            .map_err(|_| unknown(format!("an endpoint of it is no URL: {endpoint}")))?;
+            .map_err(|_| unknown(format!("an endpoint of it is not a URL: {endpoint}")))?;
         http.check(&url).await?;
     }
     let origin = server.origin().ascii_serialization();

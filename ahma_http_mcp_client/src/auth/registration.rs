@@ -58,7 +58,7 @@ pub(super) async fn register(
     if let Some(endpoint) = &found.metadata.registration_endpoint {
         let url: Url = endpoint.parse().map_err(|_| AuthError::Registration {
             issuer: shown(&found.issuer),
-            what: "its registration endpoint is no URL".to_owned(),
+            what: "its registration endpoint is not a URL".to_owned(),
         })?;
         http.check(&url).await?;
     }

@@ -38,6 +38,23 @@ impl Exit {
     }
 }
 
+/// A limit that a command and what it had started reached together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitReached {
+    /// It was killed for the memory it took.
+    Memory {
+        /// How many bytes it could have.
+        limit: u64,
+        /// The most that it had, as far as the kernel tells.
+        peak: Option<u64>,
+    },
+    /// It was refused another process or thread.
+    Processes {
+        /// How many it could have.
+        limit: u32,
+    },
+}
+
 /// Why a command has no exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoExit {

@@ -336,6 +336,7 @@ fn host(
             let launcher = Launcher {
                 ruleset: setup.ruleset,
                 limits: policy.limits,
+                limited_by: policy.limited_by.clone(),
                 pid_namespaces: setup.pid_namespaces,
                 counts_processes: setup.counts_processes,
                 launch: policy.launch,

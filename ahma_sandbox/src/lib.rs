@@ -68,12 +68,13 @@ mod macos;
 pub use beneath::{exists_beneath, open_beneath, open_directory, read_beneath};
 #[cfg(target_os = "linux")]
 pub use client::{RunningCommand, Sandbox, SandboxHost, enlarge_pipe};
-pub use command::{CommandRequest, Exit, NoExit};
+pub use command::{CommandRequest, Exit, LimitReached, NoExit};
 pub use environment::command_environment;
 pub use error::{LaunchStep, ScopeError, SetupFailure, SetupStep, SpawnError, StartError};
 #[cfg(target_os = "linux")]
 pub use hardening::{
-    allow_many_descriptors, give_memory_back, keep_own_files_private, protect_this_process,
+    allow_many_descriptors, give_code_of_start_back, give_memory_back, keep_own_files_private,
+    protect_this_process,
 };
 #[cfg(target_os = "linux")]
 pub use host::become_host_if_asked;
@@ -81,10 +82,10 @@ pub use input::{Input, InputPipe};
 #[cfg(not(target_os = "linux"))]
 pub use macos::{
     HOST_ARGUMENT, RunningCommand, Sandbox, SandboxHost, allow_many_descriptors,
-    become_host_if_asked, enlarge_pipe, give_memory_back, keep_own_files_private,
-    protect_this_process,
+    become_host_if_asked, enlarge_pipe, give_code_of_start_back, give_memory_back,
+    keep_own_files_private, protect_this_process,
 };
-pub use policy::{Launch, Layer, Limits, Network, SandboxPolicy, Seed};
+pub use policy::{Launch, Layer, LimitedBy, Limits, Network, SandboxPolicy, Seed};
 pub use prewarm::PrewarmSpec;
 pub use private_dir::{PrivateDir, remove_directory};
 pub use probe::probe;

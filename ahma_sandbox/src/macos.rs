@@ -18,7 +18,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
-use crate::command::{CommandRequest, Exit, NoExit};
+use crate::command::{CommandRequest, Exit, LimitReached, NoExit};
 use crate::error::{LaunchStep, SetupFailure, SetupStep, SpawnError, StartError};
 use crate::input::Input;
 use crate::policy::{Layer, Network, SandboxPolicy};
@@ -46,6 +46,9 @@ pub fn allow_many_descriptors() {}
 
 /// The allocator sees to that.
 pub fn give_memory_back() {}
+
+/// Nothing: not tried here.
+pub fn give_code_of_start_back() {}
 
 /// Nothing: commands are started by this process itself here, and would have the same umask.
 pub fn keep_own_files_private() {}
@@ -298,6 +301,11 @@ impl RunningCommand {
     /// How many processes were killed after the main one had ended; not counted here.
     pub fn killed(&self) -> u32 {
         0
+    }
+
+    /// Not found out here.
+    pub async fn limit_reached(&self) -> Option<LimitReached> {
+        None
     }
 
     /// Waits for the end of the main process and ends the rest of its group.

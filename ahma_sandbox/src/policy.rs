@@ -37,6 +37,8 @@ pub struct SandboxPolicy {
     pub network: Network,
     /// Upper limits of each command.
     pub limits: Limits,
+    /// What keeps those of memory and processes. Found out when a host starts, whatever is said here.
+    pub limited_by: LimitedBy,
     /// How commands are started. It changes their speed, not what they may do.
     pub launch: Launch,
     /// Layers that are left out on purpose, to see what the others do alone.
@@ -61,6 +63,7 @@ impl SandboxPolicy {
             read_only: false,
             network: Network::On,
             limits: Limits::default(),
+            limited_by: LimitedBy::default(),
             launch: Launch::Cells,
             without: Vec::new(),
             newest_landlock: None,
@@ -127,6 +130,18 @@ pub enum Network {
     Off,
 }
 
+/// What keeps the limits of memory and processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LimitedBy {
+    /// Limits of each process, and the kernel's count of processes in a pid namespace.
+    #[default]
+    Process,
+    /// A cgroup of each command's own, for everything in it together.
+    Cgroup,
+    /// As `Process`, because there are no cgroups to be had; with the reason.
+    ProcessOnly(String),
+}
+
 /// Upper limits of one command and everything it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -134,11 +149,23 @@ pub struct Limits {
     pub open_files: u64,
     /// Size of each file written, in bytes.
     pub file_bytes: u64,
-    /// Address space of each process, in bytes; none means no limit.
+    /// Memory, in bytes; none means no limit. Of all processes together where there are cgroups, else the address space of each
+    /// of them, and the report says so.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads at the same time; none means no limit. Exact where the kernel counts them for
-    /// each pid namespace (Linux 6.14); elsewhere the report says so.
+    /// Processes and threads at the same time; none means no limit. Exact where there are cgroups, or where the kernel counts
+    /// them for each pid namespace (Linux 6.14); elsewhere the report says so.
     pub processes: Option<u32>,
+}
+
+impl Limits {
+    /// Whether a command gets less than others.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "there are no cgroups elsewhere")
+    )]
+    pub(crate) fn are_unusual(&self) -> bool {
+        self.memory_bytes.is_some() || self.processes != Limits::default().processes
+    }
 }
 
 impl Default for Limits {

@@ -15,9 +15,9 @@ use rustix::net::{
 use crate::wire::HEADER;
 use crate::wire::{FURTHER, MAX_INLINE, MAX_PAYLOAD};
 
-/// Descriptors in one packet: standard input and output, those of a shell that waits, and a memory file
+/// Descriptors in one packet: standard input and output, the way into a cgroup, those of a shell that waits, and a memory file
 /// for a large payload.
-const MAX_DESCRIPTORS: usize = 3 + FURTHER;
+const MAX_DESCRIPTORS: usize = 4 + FURTHER;
 
 /// The first byte of a packet: whether the payload is in the packet or in the last descriptor.
 const INLINE: u8 = 0;

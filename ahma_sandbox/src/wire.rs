@@ -28,7 +28,8 @@ pub(crate) enum ToHost {
     Policy(Vec<u8>),
     /// What can be done before the policy comes, as JSON.
     PrewarmSpec(Vec<u8>),
-    /// Start a command. Standard input, output and up to [`FURTHER`] more come as descriptors.
+    /// Start a command. Standard input and output come as descriptors, the way into its cgroup if the policy says that it has
+    /// one, and up to [`FURTHER`] more.
     Run(RunRequest),
     /// Ask the processes of a command to end.
     Terminate(u64),

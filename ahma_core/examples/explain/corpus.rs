@@ -233,6 +233,7 @@ impl Case {
             },
             directory: Path::new(&directory),
             truncated: self.truncated,
+            limit_reached: None,
         };
         let program = self
             .program_on_operator_path

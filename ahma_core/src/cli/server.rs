@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ahma_contract::UserDirectories;
 use ahma_sandbox::{
-    ScopeError, allow_many_descriptors, give_memory_back, keep_own_files_private,
-    protect_this_process,
+    ScopeError, allow_many_descriptors, give_code_of_start_back, give_memory_back,
+    keep_own_files_private, protect_this_process,
 };
 use ahma_transport::{Direction, MessageTrace, SessionHandle};
 use tokio::sync::Notify;
@@ -271,6 +271,8 @@ async fn serve(
             if unconfined {
                 warn_loudly("the sandbox is switched off; commands can do what you can do");
             }
+            // What follows uses little of it.
+            tokio::task::spawn_blocking(give_code_of_start_back);
             tracing::info!(scope = %scope.directory().display(), mode = settings.mode.name(), "serving");
             let outcome = tokio::select! {
                 ended = served.stdio_ended() => ended,

@@ -61,6 +61,9 @@ pub fn explain(failure: &Failure<'_>, view: &View<'_>, lookup: &dyn Lookup) -> O
     if failure.ended == Ended::Stopped {
         return None;
     }
+    if let Some(reached) = failure.limit_reached {
+        return Some(limits::reached(reached));
+    }
     if !view.is_root
         && complaints
             .iter()

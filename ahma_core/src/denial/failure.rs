@@ -24,6 +24,23 @@ pub enum Ended {
     Stopped,
 }
 
+/// A limit that a command reached with everything it had started, as the kernel says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReachedLimit {
+    /// It was killed for the memory it took.
+    Memory {
+        /// How many bytes it could have.
+        limit: u64,
+        /// The most that it had, where the kernel tells.
+        peak: Option<u64>,
+    },
+    /// It was refused another process.
+    Processes {
+        /// How many it could have.
+        limit: u32,
+    },
+}
+
 /// A command and what became of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Failure<'a> {
@@ -41,4 +58,6 @@ pub struct Failure<'a> {
     pub directory: &'a Path,
     /// Whether the middle of the output is missing.
     pub truncated: bool,
+    /// The limit that it reached, where that is known.
+    pub limit_reached: Option<ReachedLimit>,
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::case::Case;
 use super::complaints::Complaint;
 use super::denied::{Denial, DenialKind};
+use super::failure::ReachedLimit;
 use super::phrases::Class;
 use super::places::Place;
 
@@ -70,6 +71,28 @@ pub(super) fn judge(case: &Case<'_>, complaint: &Complaint) -> Option<Denial> {
         return Some(processes(limits.processes));
     }
     (complaint.says(Class::NoMemory) && may_be(limits.memory_mb)).then(|| memory(limits.memory_mb))
+}
+
+/// A limit that the kernel says was reached.
+pub(super) fn reached(reached: ReachedLimit) -> Denial {
+    match reached {
+        ReachedLimit::Memory { limit, peak } => {
+            let peak = peak.map_or_else(String::new, |peak| {
+                format!(", peak {:.1} MiB", peak as f64 / f64::from(1 << 20))
+            });
+            let limit = size(limit);
+            Denial {
+                kind: DenialKind::LimitMemory,
+                text: format!(
+                    "The command was killed with everything it had started: memory limit {limit}{peak}; trying again will \
+                     not help unless it needs less. The owner can raise `limits.memory_mb` in the tool file."
+                ),
+                subject: limit,
+                owner_can: "raise limits.memory_mb in the tool file".to_owned(),
+            }
+        }
+        ReachedLimit::Processes { limit } => processes(Some(u64::from(limit))),
+    }
 }
 
 /// A file that grew too large, by the way the command ended.

@@ -37,5 +37,5 @@ mod view;
 
 pub use denied::{Denial, DenialKind};
 pub use explain::explain;
-pub use failure::{Command, Ended, Failure};
+pub use failure::{Command, Ended, Failure, ReachedLimit};
 pub use view::{Limits, Lookup, Network, Presence, View};

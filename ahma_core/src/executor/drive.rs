@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ahma_sandbox::{Exit, NoExit, RunningCommand};
+use ahma_sandbox::{Exit, LimitReached, NoExit, RunningCommand};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -59,8 +59,8 @@ impl<'r> Driver<'r> {
         }
     }
 
-    /// Follows the command to its end; `None` when it never began and another host can run it.
-    pub(super) async fn drive(mut self) -> Option<Completion> {
+    /// Follows the command to its end, and says which limit it reached; `None` when it never began and another host can run it.
+    pub(super) async fn drive(mut self) -> Option<(Completion, Option<LimitReached>)> {
         let deadline = self.plan.deadline.map(|it| Instant::now() + it);
         let operation = self.operation;
         let mut stop: Option<Stop> = None;
@@ -101,7 +101,11 @@ impl<'r> Driver<'r> {
         if !is_gone {
             completion = Completion::new(OperationState::Lost, UNENDABLE.to_owned());
         }
-        Some(completion)
+        let reached = match completion.state {
+            OperationState::Failed => self.command.limit_reached().await,
+            _ => None,
+        };
+        Some((completion, reached))
     }
 
     /// Kills the command, again if need be, and waits for its exit.

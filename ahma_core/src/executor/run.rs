@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ahma_sandbox::{Input, RunningCommand, SandboxHost, SpawnError, StartError};
+use ahma_sandbox::{Input, LimitReached, RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
 use tokio::task::spawn_blocking;
 
@@ -37,6 +37,8 @@ pub(crate) struct FailedCommand {
     pub(crate) output: String,
     /// Whether the middle of that is missing.
     pub(crate) is_cut: bool,
+    /// The limit that it reached, where the kernel says so.
+    pub(crate) limit_reached: Option<LimitReached>,
 }
 
 /// Says why the sandbox was in the way of a command, where it probably was. May block.
@@ -176,9 +178,9 @@ impl Run {
                 break;
             };
             let driver = Driver::new(&self.operation, plan, command, output);
-            if let Some(mut completion) = driver.drive().await {
+            if let Some((mut completion, limit_reached)) = driver.drive().await {
                 completion.warnings = self.hosts.not_restricted(&host);
-                completion.denial = self.explained(plan, &completion).await;
+                completion.denial = self.explained(plan, &completion, limit_reached).await;
                 return completion;
             }
         }
@@ -188,7 +190,12 @@ impl Run {
 
     /// Why the sandbox was probably in the way of a command that did not do well. Looked for beside the runtime: how long its
     /// output is, the command decided.
-    async fn explained(&self, plan: &CommandPlan, completion: &Completion) -> Option<Box<Denial>> {
+    async fn explained(
+        &self,
+        plan: &CommandPlan,
+        completion: &Completion,
+        limit_reached: Option<LimitReached>,
+    ) -> Option<Box<Denial>> {
         let did_well = !matches!(
             completion.state,
             OperationState::Failed | OperationState::TimedOut
@@ -201,6 +208,7 @@ impl Run {
             signal: completion.signal,
             output: self.operation.output().render(|_, _| String::new()).text,
             is_cut: !self.operation.output().is_whole(),
+            limit_reached,
         };
         let denial = spawn_blocking(move || explain(&failed)).await;
         denial.ok().flatten().map(Box::new)

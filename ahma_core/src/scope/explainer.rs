@@ -7,10 +7,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use ahma_sandbox::{Network as PolicyNetwork, SandboxPolicy, readable_system_paths};
+use ahma_sandbox::{LimitReached, Network as PolicyNetwork, SandboxPolicy, readable_system_paths};
 
 use crate::denial::{
-    Command, Denial, Ended, Failure, Limits, Lookup, Network, Presence, View, explain,
+    Command, Denial, Ended, Failure, Limits, Lookup, Network, Presence, ReachedLimit, View, explain,
 };
 use crate::executor::command_line::Arg;
 use crate::executor::{CommandKind, ExplainFailure, FailedCommand, HostPool};
@@ -90,6 +90,10 @@ impl Explainer {
             },
             directory: &failed.plan.working_directory,
             truncated: failed.is_cut,
+            limit_reached: failed.limit_reached.map(|reached| match reached {
+                LimitReached::Memory { limit, peak } => ReachedLimit::Memory { limit, peak },
+                LimitReached::Processes { limit } => ReachedLimit::Processes { limit },
+            }),
         };
         let lookup = Machine {
             explainer: self,

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::{RecvError, TryRecvError};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 
+use super::cgroups::CommandGroup;
 use super::handoff::{QUIET, ScriptHandoff};
 use super::link::{HostLink, Waiting};
-use crate::command::{CommandRequest, Exit, NoExit};
+use crate::command::{CommandRequest, Exit, LimitReached, NoExit};
 use crate::error::SpawnError;
 use crate::input::Input;
 use crate::wire::{RunRequest, ToHost};
@@ -83,6 +86,8 @@ pub struct RunningCommand {
     /// How many processes were killed after the main one had ended.
     killed: u32,
     is_sent: bool,
+    /// Where its limits are, if they are those of a cgroup.
+    group: Option<Arc<CommandGroup>>,
     /// Of a shell that was warm.
     handoff: Option<ScriptHandoff>,
     /// When another shell is to be started in the place of one that was warm, if it still runs.
@@ -95,6 +100,7 @@ impl RunningCommand {
         host: &Arc<HostLink>,
         request: CommandRequest,
         input: &OwnedFd,
+        group: Option<CommandGroup>,
         further: &[BorrowedFd<'_>],
     ) -> Result<RunningCommand, SpawnError> {
         let id = host.next_id();
@@ -112,10 +118,13 @@ impl RunningCommand {
             gone,
         };
         host.expect(id, waiting)?;
+        let group = group.map(Arc::new);
         let mut fds = vec![input.as_fd(), writing.as_fd()];
+        fds.extend(group.as_ref().map(|it| it.door()));
         fds.extend(further);
         match host.connection.send(&message, &fds).await {
             Ok(()) => {
+                command.group.clone_from(&group);
                 command.was_sent();
                 Ok(command)
             }
@@ -140,6 +149,7 @@ impl RunningCommand {
             is_gone: false,
             killed: 0,
             is_sent: false,
+            group: None,
             handoff: None,
             replace_at: None,
         })
@@ -209,6 +219,14 @@ impl RunningCommand {
         self.killed
     }
 
+    /// The limit that the command reached with everything it started; known once none of it is left, where limits are kept by
+    /// cgroups.
+    pub async fn limit_reached(&self) -> Option<LimitReached> {
+        let group = self.group.clone()?;
+        let looking = spawn_blocking(move || group.reached());
+        looking.await.ok().flatten()
+    }
+
     /// Asks every process of the command to end (SIGTERM).
     pub fn terminate(&self) {
         self.host.tell(ToHost::Terminate(self.id));
@@ -248,6 +266,10 @@ impl Drop for RunningCommand {
             self.kill();
         } else {
             self.host.forget(self.id);
+        }
+        if let (Some(group), Ok(runtime)) = (self.group.take(), Handle::try_current()) {
+            // It takes as long as the kernel likes.
+            runtime.spawn_blocking(move || drop(group));
         }
     }
 }

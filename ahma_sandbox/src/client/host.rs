@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe;
+use tokio::task::spawn_blocking;
 
+use super::cgroups::{CommandGroup, CommandGroups};
 use super::command::{RunningCommand, open_input};
 use super::connection::Connection;
 use super::link::HostLink;
@@ -19,7 +21,7 @@ use crate::accepted_commands::AcceptedCommands;
 use crate::command::CommandRequest;
 use crate::error::{SetupFailure, SetupStep, SpawnError, StartError};
 use crate::order::HostOrder;
-use crate::policy::SandboxPolicy;
+use crate::policy::{Limits, SandboxPolicy};
 use crate::public_etc::PublicPath;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
@@ -38,6 +40,8 @@ pub struct SandboxHost {
     scope: DirectoryIdentity,
     /// The network it shares with others of its scope.
     network: Option<Arc<PrivateNetwork>>,
+    /// What makes the cgroups of its commands, and their limits.
+    groups: Option<(Arc<CommandGroups>, Limits)>,
 }
 
 impl SandboxHost {
@@ -47,7 +51,9 @@ impl SandboxHost {
         order: HostOrder<&SandboxPolicy, &[PublicPath]>,
         scope: DirectoryIdentity,
         network: Option<Arc<PrivateNetwork>>,
+        groups: Option<Arc<CommandGroups>>,
     ) -> Result<Self, StartError> {
+        let limits = order.what.limits;
         let connection = Connection::new(socket).map_err(StartError::Host)?;
         let json = serde_json::to_vec(&order).map_err(|error| StartError::Host(error.into()))?;
         let accepted = AcceptedCommands::new().map_err(StartError::Host)?;
@@ -66,6 +72,7 @@ impl SandboxHost {
             pid,
             scope,
             network,
+            groups: groups.map(|it| (it, limits)),
         })
     }
 
@@ -113,7 +120,8 @@ impl SandboxHost {
             return Ok(command);
         }
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
-        RunningCommand::start(&self.link, request, &input, &[]).await
+        let group = self.group().await?;
+        RunningCommand::start(&self.link, request, &input, group, &[]).await
     }
 
     /// Has a program started that is spoken with: its output is what it says on standard output alone. What it says on
@@ -130,8 +138,19 @@ impl SandboxHost {
         request.arguments.splice(..0, words);
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
         let further = [writing.as_fd()];
-        let command = RunningCommand::start(&self.link, request, &input, &further).await?;
+        let group = self.group().await?;
+        let command = RunningCommand::start(&self.link, request, &input, group, &further).await?;
         Ok((command, errors))
+    }
+
+    /// A cgroup for the next command, if this host's commands have any.
+    async fn group(&self) -> Result<Option<CommandGroup>, SpawnError> {
+        let Some((groups, limits)) = self.groups.clone() else {
+            return Ok(None);
+        };
+        let making = spawn_blocking(move || CommandGroup::new(&groups, limits));
+        let made = making.await.map_err(io::Error::other).flatten();
+        made.map(Some).map_err(SpawnError::Resources)
     }
 
     /// Keeps so many shells waiting for scripts that run in this environment. Once for each host. Only

@@ -3,6 +3,7 @@
 //! A [`Sandbox`] starts host processes and lives as long as the server. A [`SandboxHost`] is one of
 //! them, for one policy. A [`RunningCommand`] is one command in it; dropping it ends the command.
 
+mod cgroups;
 mod child;
 mod command;
 mod connection;

@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OnceCell, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::cgroups::CommandGroups;
 use super::host::SandboxHost;
 use super::private_network::{PrivateNetwork, PrivateNetworks};
 use super::processes::{Request, Source, Started, run};
 use crate::error::StartError;
 use crate::order::HostOrder;
-use crate::policy::SandboxPolicy;
+use crate::policy::{LimitedBy, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::scope::{DirectoryIdentity, check_private_dir};
 
@@ -25,6 +27,8 @@ const STANDBY_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Sandbox {
     requests: mpsc::Sender<Request>,
     networks: Arc<PrivateNetworks>,
+    /// Made when the first command needs one.
+    groups: Arc<OnceCell<Result<Arc<CommandGroups>, String>>>,
 }
 
 impl Sandbox {
@@ -39,6 +43,7 @@ impl Sandbox {
         Ok(Sandbox {
             requests,
             networks: Arc::default(),
+            groups: Arc::default(),
         })
     }
 
@@ -59,11 +64,18 @@ impl Sandbox {
     pub async fn start(&self, policy: &SandboxPolicy) -> Result<SandboxHost, StartError> {
         let scope = DirectoryIdentity::of(&policy.scope)?;
         check_private_dir(policy)?;
+        let (limited_by, groups) = self.groups(policy).await;
+        let policy = &SandboxPolicy {
+            limited_by,
+            ..policy.clone()
+        };
         let Some(slot) = self.networks.slot(policy) else {
-            return self.start_in(policy, scope, None).await;
+            return self.start_in(policy, scope, None, groups).await;
         };
         let mut known = slot.lock().await;
-        let host = self.start_in(policy, scope, known.upgrade()).await?;
+        let host = self
+            .start_in(policy, scope, known.upgrade(), groups)
+            .await?;
         *known = host.network().map_or_else(Weak::new, Arc::downgrade);
         Ok(host)
     }
@@ -73,6 +85,7 @@ impl Sandbox {
         policy: &SandboxPolicy,
         scope: DirectoryIdentity,
         network: Option<Arc<PrivateNetwork>>,
+        groups: Option<Arc<CommandGroups>>,
     ) -> Result<SandboxHost, StartError> {
         let source = match network {
             None => Source::StandbyHost(Box::new(policy.clone())),
@@ -81,15 +94,33 @@ impl Sandbox {
         };
         let started = self.process(source).await?;
         if !started.was_standby {
-            return connect(started, policy, scope, network).await;
+            return connect(started, policy, scope, network, groups).await;
         }
-        let connecting = connect(started, policy, scope.clone(), None);
+        let connecting = connect(started, policy, scope.clone(), None, groups.clone());
         match timeout(STANDBY_TIMEOUT, connecting).await {
             Ok(Ok(host)) => Ok(host),
             // On any error fall back to a cold start, which works or reports the real reason.
             Ok(Err(_)) | Err(_) => {
-                connect(self.process(Source::New).await?, policy, scope, None).await
+                let started = self.process(Source::New).await?;
+                connect(started, policy, scope, None, groups).await
             }
+        }
+    }
+
+    /// What will keep the limits of a policy's commands, and what makes their cgroups.
+    async fn groups(&self, policy: &SandboxPolicy) -> (LimitedBy, Option<Arc<CommandGroups>>) {
+        if !policy.limits.are_unusual() {
+            return (LimitedBy::Process, None);
+        }
+        let making = || async {
+            let made = spawn_blocking(CommandGroups::new).await;
+            made.map_err(|error| error.to_string())
+                .flatten()
+                .map(Arc::new)
+        };
+        match self.groups.get_or_init(making).await {
+            Ok(groups) => (LimitedBy::Cgroup, Some(Arc::clone(groups))),
+            Err(why) => (LimitedBy::ProcessOnly(why.clone()), None),
         }
     }
 
@@ -109,6 +140,7 @@ async fn connect(
     policy: &SandboxPolicy,
     scope: DirectoryIdentity,
     network: Option<Arc<PrivateNetwork>>,
+    groups: Option<Arc<CommandGroups>>,
 ) -> Result<SandboxHost, StartError> {
     let reaper = started.unclaimed.reaper.clone();
     // One that waited has it already.
@@ -118,7 +150,9 @@ async fn connect(
         &*started.etc
     };
     let order = HostOrder { what: policy, etc };
-    let host = SandboxHost::connect(started.connection, reaper, order, scope, network).await?;
+    let connecting =
+        SandboxHost::connect(started.connection, reaper, order, scope, network, groups);
+    let host = connecting.await?;
     started.unclaimed.has_owner = true;
     Ok(host)
 }

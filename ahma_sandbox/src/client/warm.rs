@@ -179,7 +179,7 @@ impl WarmShells {
             input: Input::Nothing,
         };
         let further = [file.as_fd(), triggered.as_fd()];
-        let command = RunningCommand::start(host, request, &input, &further).await?;
+        let command = RunningCommand::start(host, request, &input, None, &further).await?;
         self.lock().push_back(WarmShell {
             command,
             file,
@@ -246,16 +246,20 @@ async fn keep_full(host: Weak<HostLink>, shells: Arc<WarmShells>) {
             return shells.give_up();
         };
         let waiting = shells.waiting();
-        let is_busy = running.saturating_sub(waiting) >= cores;
+        let is_busy = |running: usize| running.saturating_sub(waiting) >= cores;
         let need = shells.sizer().need(Instant::now());
         shells.lock().truncate(need.at_most);
         // What is missing now, such as descriptors, may be there after the next command.
-        if waiting < need.at_least && !is_busy && shells.start(&link).await.is_ok() {
+        if waiting < need.at_least && !is_busy(running) && shells.start(&link).await.is_ok() {
             continue;
         }
         tokio::select! {
             () = link.changed.notified() => {}
             () = at(need.until) => {}
+        }
+        // While no shell will be started, nobody has to be let go first.
+        if link.running().is_none_or(is_busy) {
+            continue;
         }
         // Whoever waits for the command that has just ended goes first.
         for _ in 0..STEPS_TO_AN_ANSWER {

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Resource, Signal, getrlimit, set_parent_process_death
 
 use super::sys::{self, Forked};
 use crate::error::LaunchStep;
-use crate::policy::{Launch, Limits};
+use crate::policy::{Launch, LimitedBy, Limits};
 use crate::socket;
 use crate::wire::{FromHost, RunRequest};
 
@@ -24,6 +24,7 @@ use crate::wire::{FromHost, RunRequest};
 pub(super) struct Launcher {
     pub(super) ruleset: Option<OwnedFd>,
     pub(super) limits: Limits,
+    pub(super) limited_by: LimitedBy,
     /// Whether each command gets a pid namespace and a `/proc` of its own.
     pub(super) pid_namespaces: bool,
     /// Whether the kernel counts the processes of each command for itself.
@@ -39,6 +40,8 @@ pub(super) struct Job {
     pub(super) request: RunRequest,
     pub(super) input: OwnedFd,
     pub(super) output: OwnedFd,
+    /// Where the command has to enter its cgroup.
+    pub(super) cgroup: Option<OwnedFd>,
     /// What the command finds from number 3 on.
     pub(super) further: Vec<OwnedFd>,
 }
@@ -141,6 +144,9 @@ fn die_with_parent(signal: Signal) -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(signal))?)
 }
 
+/// What a process writes to enter a cgroup itself.
+pub(super) const ENTER_CGROUP: &[u8] = b"0";
+
 /// Processes of one user that are never too many.
 const WORST_CASE: u64 = 4096;
 
@@ -154,7 +160,9 @@ pub(super) fn resource_limits(launcher: &Launcher) -> Vec<(Resource, u64)> {
         (Resource::Nofile, limits.open_files.min(of_server / 2)),
         (Resource::Fsize, limits.file_bytes),
     ];
-    all.extend(limits.memory_bytes.map(|bytes| (Resource::As, bytes)));
+    let is_alone = launcher.limited_by != LimitedBy::Cgroup;
+    let memory = limits.memory_bytes.filter(|_| is_alone);
+    all.extend(memory.map(|bytes| (Resource::As, bytes)));
     // Counts every process of the user, whatever it belongs to: a bound for the worst case, where there is no other.
     let counted_together = limits.processes.filter(|_| !launcher.counts_processes);
     let processes = counted_together.map(|most| u64::from(most).max(WORST_CASE));

@@ -227,6 +227,9 @@ impl Cell {
         shared
             .output
             .store(job.output.into_raw_fd(), Ordering::Relaxed);
+        if let Some(cgroup) = job.cgroup {
+            shared.cgroup.store(cgroup.into_raw_fd(), Ordering::Relaxed);
+        }
         for (place, fd) in shared.further.iter().zip(job.further) {
             place.store(fd.into_raw_fd(), Ordering::Relaxed);
         }

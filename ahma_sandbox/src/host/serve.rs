@@ -11,6 +11,7 @@ use super::launch::{Job, Launcher, Starter};
 use super::sys::Signals;
 use crate::accepted_commands::AcceptedCommands;
 use crate::error::LaunchStep;
+use crate::policy::LimitedBy;
 use crate::socket::{self, Received};
 use crate::wire::{FURTHER, FromHost, ToHost};
 
@@ -90,10 +91,19 @@ impl Host<'_> {
                 let (Some(input), Some(output)) = (fds.next(), fds.next()) else {
                     return launcher.tell(&not_started(libc::EBADF));
                 };
+                let cgroup = match launcher.limited_by {
+                    LimitedBy::Cgroup => match fds.next() {
+                        Some(cgroup) => Some(cgroup),
+                        // Without it the command would have no limits.
+                        None => return launcher.tell(&not_started(libc::EBADF)),
+                    },
+                    LimitedBy::Process | LimitedBy::ProcessOnly(_) => None,
+                };
                 let job = Job {
                     request,
                     input,
                     output,
+                    cgroup,
                     further: fds.take(FURTHER).collect(),
                 };
                 self.starter.run(launcher, job);

@@ -15,7 +15,7 @@ use super::seccomp::{self, Cover};
 use super::sys;
 use super::view::{self, ViewError, WaitingFrame};
 use crate::error::{SetupFailure, SetupStep};
-use crate::policy::{Layer, Limits, Network, SandboxPolicy};
+use crate::policy::{Layer, LimitedBy, Limits, Network, SandboxPolicy};
 use crate::prewarm::PrewarmSpec;
 use crate::public_etc::PublicPath;
 use crate::report::{LayerReport, NetworkReach, SandboxReport};
@@ -250,14 +250,26 @@ fn assemble(
 
 /// What the limits leave open. `counting` is why the processes of a command cannot be counted, if so.
 fn hygiene_report(policy: &SandboxPolicy, counting: Result<(), &str>) -> LayerReport {
+    let LimitedBy::ProcessOnly(reason) = &policy.limited_by else {
+        return LayerReport::enforced(Layer::Hygiene);
+    };
+    let mut gaps = Vec::new();
+    if let Some(bytes) = policy.limits.memory_bytes {
+        let most = bytes >> 20;
+        gaps.push(format!(
+            "the limit of {most} MiB memory is that of each process, not of all together: {reason}"
+        ));
+    }
     let most = policy.limits.processes;
     let unusual = most.filter(|_| most != Limits::default().processes);
-    match (unusual, counting) {
-        (Some(most), Err(why)) => {
-            let gap = format!("the limit of {most} processes is not enforced: {why}");
-            LayerReport::with_gap(Layer::Hygiene, true, gap)
-        }
-        _ => LayerReport::enforced(Layer::Hygiene),
+    if let (Some(most), Err(why)) = (unusual, counting) {
+        gaps.push(format!(
+            "the limit of {most} processes is not enforced: {why}, and {reason}"
+        ));
+    }
+    match gaps.as_slice() {
+        [] => LayerReport::enforced(Layer::Hygiene),
+        gaps => LayerReport::with_gap(Layer::Hygiene, true, gaps.join("; ")),
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod attacks;
 mod cells;
+mod cgroups;
 mod environment;
 mod etc;
 mod files;

@@ -87,6 +87,13 @@ impl Bench {
         &self.sandbox
     }
 
+    /// What limits leave open.
+    pub(crate) fn gaps(&self) -> String {
+        let layers = self.host.report().layers.iter();
+        let mut hygiene = layers.filter(|it| it.layer == Layer::Hygiene);
+        hygiene.find_map(|it| it.gap.clone()).unwrap_or_default()
+    }
+
     /// Another host for the same policy.
     pub(crate) async fn another_host(&self) -> SandboxHost {
         self.sandbox.start(&self.policy).await.unwrap()

@@ -36,7 +36,7 @@ pub(crate) struct RawAnnotations {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Limits")]
 pub(crate) struct RawLimits {
-    /// Memory of each process, in MiB.
+    /// Memory, in MiB: of all processes together where the server has a delegated cgroup, else of each.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_048_576))]
     pub(crate) memory_mb: Field<i64>,

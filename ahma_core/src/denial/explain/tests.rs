@@ -77,6 +77,7 @@ impl Server {
             },
             directory: Path::new("/home/me/src/app"),
             truncated: false,
+            limit_reached: None,
         };
         explain(&failure, &view, self)
     }

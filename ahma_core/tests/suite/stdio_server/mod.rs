@@ -4,6 +4,7 @@ mod audit;
 mod availability;
 mod behind;
 mod calls;
+mod cgroups;
 mod confinement;
 mod declared;
 mod developer;

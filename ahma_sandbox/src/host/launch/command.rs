@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
-use super::{AtStep as _, Failure, Job, Launcher, candidates, resource_limits};
+use super::{AtStep as _, ENTER_CGROUP, Failure, Job, Launcher, candidates, resource_limits};
 use crate::error::LaunchStep;
 use crate::host::sys;
 
@@ -26,6 +26,9 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     sys::place_descriptor(job.output.as_fd(), 1).at(LaunchStep::Stdio)?;
     sys::place_descriptor(job.output.as_fd(), 2).at(LaunchStep::Stdio)?;
     chdir(job.request.directory.as_c_str()).at(LaunchStep::WorkingDirectory)?;
+    if let Some(cgroup) = &job.cgroup {
+        rustix::io::write(cgroup, ENTER_CGROUP).at(LaunchStep::Limits)?;
+    }
     for (resource, most) in resource_limits(launcher) {
         limit(resource, most).at(LaunchStep::Limits)?;
     }

@@ -16,7 +16,7 @@ use super::raw::{self, Outcome};
 use super::shared::{Failure, Shared};
 use super::{KILL_TREE, TERMINATE};
 use crate::error::LaunchStep;
-use crate::host::launch::FIRST_PIDS_USED;
+use crate::host::launch::{ENTER_CGROUP, FIRST_PIDS_USED};
 use crate::socket;
 use crate::wire;
 
@@ -192,7 +192,7 @@ fn reap(main: usize) -> (Option<i32>, Left, i32) {
 
 /// Closes the host's copies of the command's descriptors, in the table they share.
 pub(super) fn close_descriptors(cell: &Shared) {
-    let standard = [&cell.input, &cell.output];
+    let standard = [&cell.input, &cell.output, &cell.cgroup];
     for fd in standard.into_iter().chain(&cell.further) {
         let number = fd.swap(-1, Ordering::AcqRel);
         if number >= 0 {
@@ -249,6 +249,10 @@ fn confine(cell: &Shared) -> Result<(), Failure> {
 
 fn become_program(cell: &Shared) -> Result<Infallible, Failure> {
     raw::take_own_descriptors().at(LaunchStep::Descriptors)?;
+    let cgroup = cell.cgroup.load(Ordering::Acquire);
+    if cgroup >= 0 {
+        raw::write(cgroup, ENTER_CGROUP).at(LaunchStep::Limits)?;
+    }
     let output = cell.output.load(Ordering::Acquire);
     raw::place(cell.input.load(Ordering::Acquire), 0).at(LaunchStep::Stdio)?;
     // One pipe for both, so that the output is in the order it was written.

@@ -166,11 +166,15 @@ pub(super) fn write_file(path: &CStr, bytes: &[u8]) -> Outcome {
             [at, path.as_ptr() as usize, flags, 0, 0, 0],
         )
     }?;
-    let (start, length) = (bytes.as_ptr() as usize, bytes.len());
-    // SAFETY: as many bytes as are read.
-    let written = unsafe { call(libc::SYS_write, [file, start, length, 0, 0, 0]) };
+    let written = write(file as RawFd, bytes);
     let _ = close(file as RawFd);
     written
+}
+
+pub(super) fn write(file: RawFd, bytes: &[u8]) -> Outcome {
+    let (start, length) = (bytes.as_ptr() as usize, bytes.len());
+    // SAFETY: as many bytes as are read.
+    unsafe { call(libc::SYS_write, [file as usize, start, length, 0, 0, 0]) }
 }
 
 /// An ended child, if there is one: its pid, 0 when all still run. `ECHILD` when there is none.

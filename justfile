@@ -32,6 +32,14 @@ clients:
 upstreams:
     tests/upstreams/run
 
+# Signing in: oidc-provider, Chromium, a keyring
+auth:
+    tests/auth/run
+
+# Another kernel, in a virtual machine
+vm:
+    tests/vm/run
+
 # The official conformance suite
 conformance:
     tests/conformance/run

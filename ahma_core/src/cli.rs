@@ -4,6 +4,9 @@
 //! hold engine logic: what another program would need too belongs to [`scope`](crate::Scope).
 
 mod args;
+mod auth_args;
+mod auth_commands;
+mod auth_report;
 mod batch_writer;
 mod downstream;
 mod downstream_args;
@@ -48,8 +51,10 @@ pub fn main_impl() -> ExitCode {
     // Before anything else: as a sandbox host this process must stay small and have one thread.
     ahma_sandbox::become_host_if_asked();
     let args = Args::parse();
-    if let Some(Command::Downstream { command }) = &args.command {
-        return downstream_commands::run(&args, command);
+    match &args.command {
+        Some(Command::Auth { command }) => return auth_commands::run(&args, command),
+        Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
+        None => {}
     }
     match args.mode {
         Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),

@@ -198,11 +198,10 @@ def steps(client, prefix):
 
 
 def entries(document):
-    """The file that a document shows, as it stands there."""
+    """The first file that a document shows, as it stands there; others are about servers that somebody has to sign in to."""
     with open(os.path.join(REPOSITORY, document)) as file:
         blocks = re.findall(r"```json\n(.*?)```", file.read(), re.S)
     blocks = [block for block in blocks if '"servers"' in block and '"Ahama"' not in block]
-    assert len(blocks) == 1, document
     return blocks[0]
 
 

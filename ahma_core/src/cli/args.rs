@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::auth_args::AuthCommand;
 use super::downstream_args::DownstreamCommand;
 
 const EXAMPLES: &str = "\
@@ -23,6 +24,8 @@ Examples:
           list the tools of gh too, and not git_push
   ahma_mcp downstream check
           whether other servers behind this one still offer what was approved
+  ahma_mcp auth login jira
+          sign in to the server `jira` of the user's mcp.json
 
 An entry of an mcp.json:
   { \"mcpServers\": { \"Ahama\": { \"command\": \"ahma_mcp\" } } }
@@ -249,6 +252,12 @@ pub(super) struct Args {
 /// What is done instead of serving.
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
+    /// Sign in to other MCP servers behind this one (OAuth), and out.
+    Auth {
+        /// What to do.
+        #[command(subcommand)]
+        command: AuthCommand,
+    },
     /// Other MCP servers behind this one: list them, compare them with what was approved, approve, import.
     Downstream {
         /// What to do with them.

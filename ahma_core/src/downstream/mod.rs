@@ -7,6 +7,7 @@
 //!        │                 ├─► sessions     an Upstream of each session, where the operator wants that
 //!        │                 └─► record       what it offered, kept for the next time, and what of it is approved
 //!        ├─► replacement   other servers in their place, when the file has changed
+//!        ├─► signing_in    what the owner does to sign in and out
 //!        ├─► inspection    what the owner is shown of them, and approves
 //!        ├─► offered       definitions under their names here, for the registry
 //!        └─► content       prompts and resources, and whose each is
@@ -35,6 +36,8 @@ mod secret_values;
 mod servers;
 mod sessions;
 mod shared_record;
+mod sign_in_desk;
+mod signing_in;
 mod source;
 mod stderr_tail;
 mod telling;
@@ -46,4 +49,5 @@ pub(crate) use differences::{Difference, FieldChange, differences, taken_over};
 pub(crate) use inspection::{Inspected, Known, known};
 pub(crate) use replacement::Replaced;
 pub(crate) use servers::{DownstreamServers, Means, Places};
+pub(crate) use signing_in::LoginStart;
 pub(crate) use source::Source;

@@ -184,6 +184,10 @@ mod tests {
             self.0
         }
 
+        fn takes_urls(&self) -> bool {
+            false
+        }
+
         fn ask(&self, params: Value) -> BoxFuture<'static, Result<Value, AskError>> {
             let key = self.0;
             async move { Ok(json!({ "of": key, "asked": params })) }.boxed()

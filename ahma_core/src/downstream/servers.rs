@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ahma_http_mcp_client::Params;
+use ahma_http_mcp_client::auth::TokenStore;
 use ahma_transport::SessionHandle;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Map, Value, json};
@@ -34,6 +35,9 @@ use crate::registry::{
 /// little less than lists wait for it.
 pub(super) const SETTLE_TIMEOUT: Duration = Duration::from_millis(4500);
 
+/// Where tokens are, beside the records.
+const TOKENS: &str = "auth";
+
 /// Messages that wait for a client to read.
 const MAX_MESSAGES: usize = 64;
 
@@ -59,6 +63,8 @@ pub(crate) struct Means {
     pub(super) environment: BTreeMap<OsString, OsString>,
     /// Where records are kept: out of reach of commands.
     pub(super) records: PathBuf,
+    /// Who is signed in where.
+    pub(super) tokens: TokenStore,
     /// Where servers work.
     pub(super) places: Places,
     /// Hosts that confine nothing: for servers that the operator trusts.
@@ -83,6 +89,7 @@ impl Means {
     ) -> Self {
         Means {
             environment,
+            tokens: TokenStore::new(records.with_file_name(TOKENS)).with_keyring(),
             records,
             places,
             unconfined,

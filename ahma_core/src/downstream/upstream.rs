@@ -9,6 +9,7 @@ mod inspect;
 mod listing;
 mod opening;
 mod retiring;
+mod signing_in;
 mod state_told;
 
 pub(super) use retiring::Retired;
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use ahma_http_mcp_client::Client;
+use ahma_http_mcp_client::auth::SignInStatus;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
@@ -31,6 +33,7 @@ use super::record::{Compared, Record};
 use super::servers::Means;
 use super::sessions::{Seats, Sessions};
 use super::shared_record::SharedRecord;
+use super::sign_in_desk::SignInDesk;
 use super::stderr_tail::StderrTail;
 use super::tool_changes::ToolChanges;
 use super::trust;
@@ -53,6 +56,22 @@ enum Status {
     Starting,
     Connected,
     Error,
+    /// Somebody has to sign in.
+    NeedsSignIn,
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone)]
+enum NoConnection {
+    Failed(String),
+    /// The server wants to know who asks; with its challenge.
+    Unauthorized(Option<String>),
+}
+
+impl From<String> for NoConnection {
+    fn from(why: String) -> Self {
+        NoConnection::Failed(why)
+    }
 }
 
 struct State {
@@ -60,6 +79,8 @@ struct State {
     since: SystemTime,
     error: Option<String>,
     backoff: Backoff,
+    /// What a server said that wants somebody to sign in, and who was signed in then.
+    refused: Option<(Option<String>, Option<SignInStatus>)>,
     /// What differs from what is approved.
     compared: Compared,
     /// The record that this differs from.
@@ -122,6 +143,8 @@ pub(super) struct Upstream {
     stderr: StderrTail,
     /// Calls whose clients it may ask something.
     calls: Arc<OpenCalls>,
+    /// Where somebody signs in to it, for all of its sessions.
+    sign_ins: Arc<SignInDesk>,
     lists_changed: Arc<Notify>,
     tool_changes: Arc<ToolChanges>,
     /// Held while somebody looks at what has changed: a call that needs to know waits, and does not look again.
@@ -149,6 +172,7 @@ impl Upstream {
         let record = Arc::clone(&self.record);
         Arc::new(Upstream {
             seats: Some(seats),
+            sign_ins: Arc::clone(&self.sign_ins),
             ..Self::of(Arc::clone(&self.spec), &self.means, record, &self.changed)
         })
     }
@@ -172,6 +196,7 @@ impl Upstream {
                 since: SystemTime::now(),
                 error: None,
                 backoff: Backoff::default(),
+                refused: None,
                 compared: Compared::default(),
                 compared_with: None,
                 has_listed: false,
@@ -182,6 +207,7 @@ impl Upstream {
             retired: watch::Sender::default(),
             stderr: StderrTail::default(),
             calls: Arc::default(),
+            sign_ins: Arc::default(),
             lists_changed: Arc::default(),
             tool_changes: Arc::default(),
             looking: tokio::sync::Mutex::default(),
@@ -231,6 +257,7 @@ impl Upstream {
             Status::Starting => "starting",
             Status::Connected => "connected",
             Status::Error => "error",
+            Status::NeedsSignIn => "needs_sign_in",
         };
         let of_sessions = self.sessions.all();
         let mut held = state.compared.changed.clone();

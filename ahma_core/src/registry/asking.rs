@@ -29,6 +29,9 @@ pub trait AskClient: fmt::Debug + Send + Sync {
     /// What tells it apart from other clients.
     fn key(&self) -> &str;
 
+    /// Whether it opens URLs for questions.
+    fn takes_urls(&self) -> bool;
+
     /// Asks it: the parameters of `elicitation/create`, and its result. Dropping the future takes the question back.
     fn ask(&self, params: Value) -> BoxFuture<'static, Result<Value, AskError>>;
 }

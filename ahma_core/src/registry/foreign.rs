@@ -71,6 +71,13 @@ pub enum ForeignError {
     Refused(String),
     /// The call was not passed on; with what to do.
     Held(String),
+    /// Somebody has to sign in to the server first.
+    NeedsSignIn {
+        /// What to do.
+        why: String,
+        /// What has to be opened for it. It is for whoever called, and for no log.
+        url: Option<String>,
+    },
 }
 
 impl fmt::Display for ForeignError {
@@ -78,7 +85,8 @@ impl fmt::Display for ForeignError {
         match self {
             ForeignError::Unavailable(why)
             | ForeignError::Refused(why)
-            | ForeignError::Held(why) => formatter.write_str(why),
+            | ForeignError::Held(why)
+            | ForeignError::NeedsSignIn { why, .. } => formatter.write_str(why),
         }
     }
 }

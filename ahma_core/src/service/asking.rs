@@ -62,6 +62,10 @@ impl AskClient for ClientWithSession {
         &self.key
     }
 
+    fn takes_urls(&self) -> bool {
+        self.takes_urls
+    }
+
     fn ask(&self, params: Value) -> BoxFuture<'static, Result<Value, AskError>> {
         let (peer, takes_urls) = (self.peer.clone(), self.takes_urls);
         Box::pin(async move {

@@ -166,6 +166,13 @@ impl Job for ForeignJob {
                 }
                 Completion::new(OperationState::Completed, None)
             }
+            Err(ForeignError::NeedsSignIn { why, url }) => {
+                if let Some(url) = url {
+                    // The explanation is in logs, too.
+                    run.write_line(url).await;
+                }
+                Completion::new(OperationState::Failed, why.clone())
+            }
             Err(error) => Completion::new(OperationState::Failed, error.to_string()),
         };
         let _ = self.outcome.set(called);

@@ -236,21 +236,21 @@ fn a_missing_reference_names_itself_and_no_value() {
 
 /// Broken fixtures that the schema accepts: rules that are beyond a schema, or would need conditional ones.
 #[rustfmt::skip]
-const LEFT_TO_THE_LOADER: [&str; 46] = [
+const LEFT_TO_THE_LOADER: [&str; 48] = [
     // A schema sees parsed values, not repeated keys.
     "duplicate-key-in-env", "same-name-twice",
     // Several entries together.
     "prefix-is-the-name-of-another", "same-name-in-both-lists", "same-prefix",
     // Content of texts and names.
     "client-secret-with-a-port", "command-line-as-command", "cwd-with-a-reference", "empty-command", "env-with-a-bad-name", "header-of-the-transport",
-    "header-with-a-bad-name", "header-with-a-line-break", "header-with-a-port", "nul-in-args", "oauth-misspelt",
+    "header-with-a-bad-name", "header-with-a-line-break", "header-with-a-port", "nul-in-args", "oauth-issuer-with-a-password", "oauth-misspelt",
     "port-in-a-command", "reference-in-args", "reference-not-closed", "reference-of-a-misspelt-kind",
     "reference-of-an-unknown-kind", "reference-to-a-pipeline", "reference-to-nothing",
     "reference-with-an-open-quote", "reference-without-a-kind", "tools-described-by-nothing",
     "tools-renamed-badly", "url-with-a-blank", "url-with-a-password", "url-with-a-port-reference", "url-without-a-host",
     // One field depends on another.
     "command-and-url", "env-of-a-url", "headers-of-a-program", "managed-with-a-broken-port", "managed-without-a-port", "network-without-the-sandbox",
-    "oauth-and-atlassian", "port-in-env-of-a-stdio-server", "port-of-a-stdio-server", "same-header-in-two-cases",
+    "oauth-and-atlassian", "oauth-secret-without-a-client", "port-in-env-of-a-stdio-server", "port-of-a-stdio-server", "same-header-in-two-cases",
     "sandbox-of-a-url", "tools-allowed-and-denied", "tools-annotated-carelessly", "tools-renamed-alike", "url-of-a-program",
 ];
 

@@ -1,6 +1,8 @@
 //! What is kept of a sign-in: everything that renewing its tokens needs, so that nothing has to be found out again from
 //! servers that may have changed since.
 
+use std::fmt;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::Url;
@@ -43,6 +45,17 @@ pub(super) struct Tokens {
     pub(super) expires_at: Option<u64>,
 }
 
+/// Where the secrets of a record are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Place {
+    /// In its file.
+    #[default]
+    File,
+    /// In the keyring of the operating system.
+    Keyring,
+}
+
 /// One sign-in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TokenRecord {
@@ -54,6 +67,8 @@ pub(super) struct TokenRecord {
     pub(super) signed_in_at: u64,
     /// None once the authorization server has taken them back.
     pub(super) tokens: Option<Tokens>,
+    #[serde(default)]
+    pub(super) place: Place,
 }
 
 impl TokenRecord {
@@ -93,6 +108,24 @@ pub(super) fn now() -> u64 {
     now.unwrap_or_default().as_secs()
 }
 
+/// Where tokens are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeptIn {
+    /// In a file that its owner alone can read.
+    File(PathBuf),
+    /// In the keyring of the operating system.
+    Keyring,
+}
+
+impl fmt::Display for KeptIn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeptIn::File(path) => write!(formatter, "{}", path.display()),
+            KeptIn::Keyring => formatter.write_str("the keyring"),
+        }
+    }
+}
+
 /// What may be said of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInStatus {
@@ -110,10 +143,12 @@ pub struct SignInStatus {
     pub expires_at: Option<SystemTime>,
     /// Whether it is renewed without anybody signing in.
     pub is_renewable: bool,
+    /// Where it is kept.
+    pub kept_in: KeptIn,
 }
 
-impl From<&TokenRecord> for SignInStatus {
-    fn from(record: &TokenRecord) -> Self {
+impl SignInStatus {
+    pub(super) fn new(record: &TokenRecord, kept_in: KeptIn) -> Self {
         let time = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
         let tokens = record.tokens.as_ref();
         SignInStatus {
@@ -124,6 +159,7 @@ impl From<&TokenRecord> for SignInStatus {
             has_token: tokens.is_some(),
             expires_at: tokens.and_then(|it| it.expires_at).map(time),
             is_renewable: tokens.is_some_and(|it| it.refresh.is_some()),
+            kept_in,
         }
     }
 }
@@ -145,6 +181,7 @@ mod tests {
             scopes: Vec::new(),
             signed_in_at: 0,
             tokens: None,
+            place: Place::File,
         }
     }
 

@@ -15,7 +15,7 @@ use super::checked_http::CheckedHttp;
 use super::discovery::{self, Found};
 use super::error::{AuthError, place, shown};
 use super::options::AuthOptions;
-use super::record::{ClientIdentity, Registration, SignInStatus, TokenRecord, now};
+use super::record::{ClientIdentity, Place, Registration, SignInStatus, TokenRecord, now};
 use super::redirect::Redirect;
 use super::registration;
 use super::token_request::TokenEndpoint;
@@ -160,7 +160,7 @@ impl SignIn {
             secret: pending.client.secret.filter(|_| !is_by_hand),
             ..pending.client
         };
-        let record = TokenRecord {
+        let mut record = TokenRecord {
             issuer: pending.issuer,
             resource: pending.resource,
             client,
@@ -169,9 +169,10 @@ impl SignIn {
             scopes: given.scopes.unwrap_or(pending.scopes),
             signed_in_at: now(),
             tokens: Some(given.tokens),
+            place: Place::default(),
         };
-        self.options.store.write_new(&record).await?;
-        Ok(SignInStatus::from(&record))
+        self.options.store.write_new(&mut record).await?;
+        Ok(self.options.store.status_of(&record))
     }
 }
 

@@ -1,26 +1,31 @@
-//! Records on disk, a file for each issuer and resource, which their owner alone can read. A file is replaced as a whole, so
-//! that nobody ever reads half of one.
+//! The records of a directory, one for each issuer and resource. New ones are kept in the keyring of the operating system where
+//! that is wanted and there is one; a record stays where it is kept.
 
-use std::fs::{DirBuilder, OpenOptions, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::{DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use reqwest::Url;
 use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
 
 use super::error::AuthError;
 use super::file_lock::FileLock;
-use super::record::{SignInStatus, TokenRecord};
+use super::record::{KeptIn, Place, SignInStatus, TokenRecord};
+use super::record_file;
 
-/// The longest record that is read.
-const MAX_RECORD: u64 = 512 * 1024;
+/// How long a disk or a keyring may take. Whoever has to unlock it is waited for so long.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The records of one directory.
 #[derive(Debug, Clone)]
 pub struct TokenStore {
     directory: PathBuf,
+    /// Where new records are kept.
+    place: Place,
 }
 
 impl TokenStore {
@@ -28,14 +33,36 @@ impl TokenStore {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         TokenStore {
             directory: directory.into(),
+            place: Place::File,
         }
+    }
+
+    /// The same, where the secrets of new records are in the keyring of the operating system, if that can be used.
+    pub fn with_keyring(self) -> Self {
+        let place = Place::Keyring;
+        TokenStore { place, ..self }
+    }
+
+    /// The same, where new records are in files.
+    pub fn without_keyring(self) -> Self {
+        let place = Place::File;
+        TokenStore { place, ..self }
     }
 
     /// What is known of the sign-in to a server.
     pub async fn status(&self, server: &str) -> Result<Option<SignInStatus>, AuthError> {
         let server = resource_url(server)?;
         let record = self.find(&server).await?;
-        Ok(record.as_ref().map(SignInStatus::from))
+        Ok(record.as_ref().map(|record| self.status_of(record)))
+    }
+
+    /// What may be said of a record.
+    pub(super) fn status_of(&self, record: &TokenRecord) -> SignInStatus {
+        let kept_in = match record.place {
+            Place::File => KeptIn::File(self.path(record, "json")),
+            Place::Keyring => KeptIn::Keyring,
+        };
+        SignInStatus::new(record, kept_in)
     }
 
     /// Forgets the sign-in to a server. Says whether there was one.
@@ -61,7 +88,7 @@ impl TokenStore {
         self.beside_runtime(move |directory| {
             let mut found = Vec::new();
             for path in paths(directory)? {
-                let record = read(&path)?;
+                let record = record_file::read(&path)?;
                 found.extend(record.filter(|it| it.is_for(&server)));
             }
             found.sort_by_key(|it| (it.signed_in_at, it.resource.len()));
@@ -76,7 +103,7 @@ impl TokenStore {
         record: &TokenRecord,
     ) -> Result<Option<TokenRecord>, AuthError> {
         let path = self.path(record, "json");
-        self.beside_runtime(move |_| read(&path)).await
+        self.beside_runtime(move |_| record_file::read(&path)).await
     }
 
     /// Waits until nobody else changes a record.
@@ -88,19 +115,27 @@ impl TokenStore {
     /// Writes a record. Whoever does so holds its lock.
     pub(super) async fn write(&self, record: &TokenRecord) -> Result<(), AuthError> {
         let path = self.path(record, "json");
-        let text = serde_json::to_vec(record).map_err(|error| AuthError::store(&path, &error))?;
+        let record = record.clone();
         self.beside_runtime(move |directory| {
             prepare(directory)?;
-            replace(&path, &text).map_err(|error| AuthError::store(&path, &error))
+            record_file::write(&path, &record)
         })
         .await
     }
 
     /// Writes the record of a new sign-in, after which earlier ones to the same resource are of no use.
-    pub(super) async fn write_new(&self, record: &TokenRecord) -> Result<(), AuthError> {
+    pub(super) async fn write_new(&self, record: &mut TokenRecord) -> Result<(), AuthError> {
+        record.place = self.place;
         {
             let _lock = self.lock(record).await?;
-            self.write(record).await?;
+            let written = self.write(record).await;
+            if written.is_err() && record.place == Place::Keyring {
+                // There is none, or it stays locked.
+                record.place = Place::File;
+                self.write(record).await?;
+            } else {
+                written?;
+            }
         }
         let Ok(resource) = record.resource.parse() else {
             return Ok(());
@@ -115,14 +150,9 @@ impl TokenStore {
     }
 
     async fn remove(&self, record: &TokenRecord) -> Result<(), AuthError> {
-        let path = self.path(record, "json");
-        self.beside_runtime(move |_| match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(AuthError::store(&path, &error))
-            }
-            _ => Ok(()),
-        })
-        .await
+        let (path, place) = (self.path(record, "json"), record.place);
+        self.beside_runtime(move |_| record_file::remove(&path, place))
+            .await
     }
 
     fn path(&self, record: &TokenRecord, extension: &str) -> PathBuf {
@@ -141,7 +171,15 @@ impl TokenStore {
         let directory = self.directory.clone();
         let working = tokio::task::spawn_blocking(move || work(&directory));
         let ended = |error| AuthError::store(&self.directory, &error);
-        working.await.map_err(ended)?
+        let late = |_| {
+            let seconds = TIMEOUT.as_secs();
+            let what = format!("it did not answer within {seconds} s; is the keyring locked?");
+            AuthError::store(&self.directory, &what)
+        };
+        timeout(TIMEOUT, working)
+            .await
+            .map_err(late)?
+            .map_err(ended)?
     }
 }
 
@@ -181,33 +219,4 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>, AuthError> {
     Ok(paths
         .filter(|path| path.extension().is_some_and(|it| it == "json"))
         .collect())
-}
-
-/// A record, if there is one. One that cannot be understood is as good as none: somebody has to sign in again.
-fn read(path: &Path) -> Result<Option<TokenRecord>, AuthError> {
-    let mut text = Vec::new();
-    let reading = || -> io::Result<()> {
-        let file = OpenOptions::new().read(true).open(path)?;
-        file.take(MAX_RECORD).read_to_end(&mut text)?;
-        Ok(())
-    };
-    match { reading }() {
-        Ok(()) => Ok(serde_json::from_slice(&text).ok()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(AuthError::store(path, &error)),
-    }
-}
-
-/// Replaces a file as a whole. Whoever is killed meanwhile leaves another one, which the next one takes over.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("new");
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&temporary)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)
 }

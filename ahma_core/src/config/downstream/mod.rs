@@ -12,6 +12,7 @@ mod http;
 mod load;
 mod masked;
 mod names;
+mod oauth;
 mod port;
 mod raw;
 mod resolve;
@@ -22,6 +23,7 @@ mod spec;
 mod surroundings;
 mod tool_rules;
 mod transport;
+mod url_rules;
 
 pub use super::spec::Annotations;
 pub use load::load;

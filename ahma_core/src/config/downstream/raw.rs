@@ -216,7 +216,7 @@ impl RawRevision {
     }
 }
 
-/// How to sign in by OAuth 2.
+/// How to sign in by OAuth 2.1. Nothing of it is needed where the server's own authorization server registers clients.
 #[derive(JsonSchema)]
 #[schemars(rename = "OAuth")]
 #[expect(
@@ -232,6 +232,18 @@ pub(super) struct RawOAuth {
     #[serde(default)]
     #[schemars(length(min = 1))]
     client_secret: Field<String>,
+    /// The authorization server that the client is registered with. A server that sends elsewhere is not told of it.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[Hh][Tt][Tt][Pp][Ss]?://."))]
+    issuer: Field<String>,
+    /// Where the browser is sent to after signing in, where that had to be registered; without it, a free port of 127.0.0.1.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[Hh][Tt][Tt][Pp][Ss]?://."))]
+    redirect_uri: Field<String>,
+    /// The https URL of a document that describes the client, for authorization servers that read such documents.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[Hh][Tt][Tt][Pp][Ss]://."))]
+    client_metadata_url: Field<String>,
 }
 
 /// What is offered of a server's tools, and how. Names are those that the server gives.

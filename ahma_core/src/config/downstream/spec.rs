@@ -108,6 +108,12 @@ pub struct OAuthSpec {
     pub client_id: Option<String>,
     /// The secret that belongs to it.
     pub client_secret: Option<Secret>,
+    /// The authorization server that it is registered with.
+    pub issuer: Option<String>,
+    /// Where the browser is sent to afterwards.
+    pub redirect_uri: Option<String>,
+    /// A document that describes the client.
+    pub client_metadata_url: Option<String>,
     /// Everything else, as written.
     pub settings: Map<String, Value>,
 }
@@ -119,6 +125,9 @@ impl fmt::Debug for OAuthSpec {
             .debug_struct("OAuthSpec")
             .field("client_id", &self.client_id)
             .field("client_secret", &self.client_secret)
+            .field("issuer", &self.issuer)
+            .field("redirect_uri", &self.redirect_uri)
+            .field("client_metadata_url", &self.client_metadata_url)
             .field("settings", &self.settings.keys().collect::<Vec<_>>())
             .finish()
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::checks::Checks;
+
 /// What paths of a file are relative to.
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'p> {
@@ -10,6 +12,9 @@ pub(super) struct Surroundings<'p> {
     /// What `~` stands for.
     pub(super) home: Option<&'p Path>,
 }
+
+/// Where a text stands, and who hears what is wrong with it.
+pub(super) type Context<'c> = (Surroundings<'c>, Checks<'c>);
 
 impl Surroundings<'_> {
     /// The path that is meant; none when it is below a home directory that is not known.

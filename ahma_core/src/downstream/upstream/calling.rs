@@ -11,7 +11,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
-use super::Upstream;
+use super::signing_in::{SignedIn, without_our_answers};
+use super::{NoConnection, Upstream};
 use crate::registry::{Asking, ForeignCall, ForeignError, ForeignProgress, ForeignResult};
 
 /// A longer result is read beside the runtime.
@@ -52,8 +53,19 @@ impl Upstream {
         let arguments = to_raw_value(&call.arguments);
         let arguments = arguments.map_err(|error| ForeignError::Refused(error.to_string()))?;
         let (mut progress, mut is_first) = (call.progress, true);
+        let mut sign_ins = 0;
         loop {
-            let in_use = self.connected().await.map_err(ForeignError::Unavailable)?;
+            let in_use = match self.connected().await {
+                Ok(in_use) => in_use,
+                Err(NoConnection::Failed(why)) => return Err(ForeignError::Unavailable(why)),
+                Err(NoConnection::Unauthorized(challenge)) => {
+                    sign_ins += 1;
+                    match self.sign_in(challenge, &call.asking, sign_ins).await? {
+                        SignedIn::Done => continue,
+                        SignedIn::Asks(question) => return Ok(question),
+                    }
+                }
+            };
             let connection = &in_use.0;
             // After it has said what it offers now.
             self.refuse_held(tool, connection).await?;
@@ -93,6 +105,13 @@ impl Upstream {
                 Err(error) if is_first && error.has_not_run() => {
                     is_first = false;
                     self.give_up(connection, &error);
+                }
+                Err(RequestError::Unauthorized { challenge }) if self.can_sign_in() => {
+                    sign_ins += 1;
+                    match self.sign_in(challenge, &call.asking, sign_ins).await? {
+                        SignedIn::Done => self.sign_in_again(connection),
+                        SignedIn::Asks(question) => return Ok(question),
+                    }
                 }
                 Err(error) => {
                     connection.notice_death(&error).await;
@@ -179,8 +198,8 @@ fn answer_and_declare(request: &mut Request<'_>, asking: &Asking) {
         if !capability.is_null() {
             request.capabilities = Some(json!({ "elicitation": capability }));
         }
-        for (name, value) in answers {
-            request.params = std::mem::take(&mut request.params).with(name, value);
+        for (name, value) in without_our_answers(answers) {
+            request.params = std::mem::take(&mut request.params).with(&name, &value);
         }
     }
 }

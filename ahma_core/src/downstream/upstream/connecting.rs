@@ -8,14 +8,14 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::super::process::Process;
-use super::{Connection, RESTART_WAIT, Status, Upstream, lock};
+use super::{Connection, NoConnection, RESTART_WAIT, Status, Upstream, lock};
 use crate::audit::timestamp;
 use crate::config::downstream::TransportSpec;
 use crate::registry::ServerEventKind;
 
 impl Upstream {
     /// A connection, made where there is none. Whoever waits may go; it is made all the same, and once.
-    pub(super) async fn connected(self: &Arc<Self>) -> Result<InUse, String> {
+    pub(super) async fn connected(self: &Arc<Self>) -> Result<InUse, NoConnection> {
         if let Some(connection) = self.current() {
             return Ok(connection);
         }
@@ -30,17 +30,20 @@ impl Upstream {
             if let Some((last, why)) = last.and_then(|it| it.ended().map(|why| (it, why))) {
                 upstream.note_end(&last, &why);
             }
+            if let Some(challenge) = upstream.waits_for_sign_in().await {
+                return Err(NoConnection::Unauthorized(challenge));
+            }
             let wait = upstream.state().backoff.wait(Instant::now());
             if wait > RESTART_WAIT {
-                return Err(upstream.why_not(wait));
+                return Err(upstream.why_not(wait).into());
             }
             tokio::select! {
                 biased;
-                why = upstream.retired() => return Err(why),
+                why = upstream.retired() => return Err(why.into()),
                 connected = async { sleep(wait).await; upstream.connect().await } => connected?,
             }
             let current = upstream.current();
-            current.ok_or_else(|| upstream.why_not(Duration::ZERO))
+            current.ok_or_else(|| upstream.why_not(Duration::ZERO).into())
         });
         // The first start may install something.
         let limit = match has_failed {
@@ -49,11 +52,11 @@ impl Upstream {
         };
         match timeout(limit, making).await {
             Ok(Ok(made)) => made,
-            Ok(Err(_)) => Err("the server is stopping".to_owned()),
-            Err(_) => Err(format!(
+            Ok(Err(_)) => Err("the server is stopping".to_owned().into()),
+            Err(_) => Err(NoConnection::Failed(format!(
                 "the server `{}` is still starting; try again in a moment",
                 self.name()
-            )),
+            ))),
         }
     }
 
@@ -76,44 +79,36 @@ impl Upstream {
         )
     }
 
-    /// What its entry asks for and is not offered: it is not used without that.
-    fn not_offered(&self) -> Option<&'static str> {
-        let signs_in = matches!(
-            &self.spec.transport,
-            TransportSpec::Http { oauth: Some(_), .. }
-        );
-        signs_in.then_some("signing in is not offered yet; give a token in `headers`")
-    }
-
     /// Makes a connection, and sees to it until it ends.
-    async fn connect(self: &Arc<Self>) -> Result<(), String> {
+    async fn connect(self: &Arc<Self>) -> Result<(), NoConnection> {
         if self.over.is_cancelled() {
-            return Err(self.is_over());
+            return Err(self.is_over().into());
         }
         let seat = match &self.seats {
             Some(seats) => Some(seats.take(self.name())?),
             None => None,
         };
         self.set(Status::Starting, None);
-        let connected = match self.not_offered() {
-            Some(why) => Err(why.to_owned()),
-            None => tokio::select! {
-                opened = self.open() => opened,
-                () = self.over.cancelled() => return Err(self.is_over()),
-            },
+        let connected = tokio::select! {
+            opened = self.open() => opened,
+            () = self.over.cancelled() => return Err(self.is_over().into()),
         };
         let opened = match connected {
             Ok(connected) => connected,
-            Err(why) => {
+            Err(NoConnection::Unauthorized(challenge)) => {
+                self.note_refusal(challenge.clone()).await;
+                return Err(NoConnection::Unauthorized(challenge));
+            }
+            Err(NoConnection::Failed(why)) => {
                 let mut state = self.state();
                 state.backoff.failed(Duration::ZERO, false, Instant::now());
                 drop(state);
                 self.set(Status::Error, Some(why.clone()));
                 self.tell(ServerEventKind::Error { why: why.clone() });
-                return Err(format!(
+                return Err(NoConnection::Failed(format!(
                     "the server `{}` cannot be used: {why}",
                     self.name()
-                ));
+                )));
             }
         };
         let connection = Arc::new(Connection {
@@ -132,7 +127,7 @@ impl Upstream {
         });
         if !self.take_up(&connection) {
             self.stop(&connection, "it is not needed any more").await;
-            return Err(self.is_over());
+            return Err(self.is_over().into());
         }
         self.tell(ServerEventKind::Started);
         tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));

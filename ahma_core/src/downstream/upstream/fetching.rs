@@ -35,7 +35,8 @@ impl Upstream {
     ) -> Result<ForeignResult, ContentError> {
         let mut is_first = true;
         loop {
-            let in_use = self.connected().await.map_err(ContentError::Unavailable)?;
+            let in_use = self.connected().await;
+            let in_use = in_use.map_err(|why| ContentError::Unavailable(self.in_words(why)))?;
             let connection = &in_use.0;
             let mut request = Request::new(method, params.clone());
             request.meta.clone_from(&meta);

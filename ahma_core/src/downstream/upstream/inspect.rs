@@ -14,7 +14,7 @@ pub(in crate::downstream) struct Seen {
 impl Upstream {
     /// Asks what it offers now.
     pub(in crate::downstream) async fn inspect(&self) -> Result<Seen, String> {
-        let opened = self.open().await?;
+        let opened = self.open().await.map_err(|why| self.in_words(why))?;
         let listed = opened.client.tools().await;
         if let Some(process) = opened.process {
             process.stop().await;

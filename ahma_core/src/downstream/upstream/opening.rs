@@ -18,7 +18,7 @@ use super::super::ports::LeasedPort;
 use super::super::process::{Process, ProcessSpec};
 use super::super::secret_values::SecretValues;
 use super::super::trust;
-use super::{CONNECT_TIMEOUT, MAX_MESSAGE, Opened, QUIET, Upstream};
+use super::{CONNECT_TIMEOUT, MAX_MESSAGE, NoConnection, Opened, QUIET, Upstream};
 use crate::config::Restrictions;
 use crate::config::downstream::{
     MissingReference, PORT_PLACEHOLDER, Program, Reference, Secret, TransportSpec,
@@ -26,55 +26,28 @@ use crate::config::downstream::{
 
 impl Upstream {
     /// Begins a conversation.
-    pub(super) async fn open(&self) -> Result<Opened, String> {
-        let events: Arc<dyn ServerEvents> = Arc::new(UpstreamEvents::new(
-            self.name(),
-            &self.lists_changed,
-            &self.tool_changes,
-            &self.means.messages,
-            &self.calls,
-        ));
-        let options = ClientOptions {
-            facts: ClientFacts {
-                name: "ahma_mcp".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                // Always the same: servers offer other tools to clients that can be asked. Whether a client really can is
-                // said when one is.
-                capabilities: json!({ "elicitation": { "form": {}, "url": {} } }),
-                revision: self.spec.protocol_version.clone(),
-            },
-            connect_timeout: CONNECT_TIMEOUT,
-            timeout: self.spec.timeout,
-            max_message: MAX_MESSAGE,
-            events,
-            listens: true,
-        };
+    pub(super) async fn open(&self) -> Result<Opened, NoConnection> {
+        let options = self.client_options();
         match &self.spec.transport {
-            TransportSpec::Stdio(program) => {
-                let spec = self.process_spec(program, None).await?;
-                let hosts = self.means.hosts(self.spec.sandbox)?;
-                let started = Process::start(&hosts, spec, self.name(), &self.stderr);
-                let (process, pipes) = started.await?;
-                let speaking = Client::over_streams(pipes.output, pipes.input, options);
-                match speaking.await {
-                    Ok(client) => Ok(Opened {
-                        client,
-                        process: Some(process),
-                        port: None,
-                    }),
-                    Err(error) => Err(self.silent(&process, &error).await),
-                }
-            }
+            TransportSpec::Stdio(program) => Ok(self.open_program(program, options).await?),
             TransportSpec::Http { url, headers, .. } => {
                 let headers = self.values(headers.clone(), None).await?;
                 let entry = UrlEntry::new(url.clone(), headers);
-                let client = Client::at(&entry, options).await;
-                let opened = |client| Opened {
-                    client,
-                    process: None,
-                    port: None,
+                let entry = match self.token_source().await? {
+                    Some(source) => entry.authorized_by(source),
+                    None => entry,
                 };
-                client.map(opened).map_err(|it| it.to_string())
+                match Client::at(&entry, options).await {
+                    Ok(client) => Ok(Opened {
+                        client,
+                        process: None,
+                        port: None,
+                    }),
+                    Err(RequestError::Unauthorized { challenge }) if self.can_sign_in() => {
+                        Err(NoConnection::Unauthorized(challenge))
+                    }
+                    Err(error) => Err(error.to_string().into()),
+                }
             }
             TransportSpec::Managed(program) => {
                 let hosts = self.means.hosts(self.spec.sandbox)?;
@@ -88,6 +61,52 @@ impl Upstream {
                     port: Some(managed.port),
                 })
             }
+        }
+    }
+
+    /// How it is spoken with.
+    pub(super) fn client_options(&self) -> ClientOptions {
+        let events: Arc<dyn ServerEvents> = Arc::new(UpstreamEvents::new(
+            self.name(),
+            &self.lists_changed,
+            &self.tool_changes,
+            &self.means.messages,
+            &self.calls,
+        ));
+        ClientOptions {
+            facts: ClientFacts {
+                name: "ahma_mcp".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                // Always the same: servers offer other tools to clients that can be asked. Whether a client really can is
+                // said when one is.
+                capabilities: json!({ "elicitation": { "form": {}, "url": {} } }),
+                revision: self.spec.protocol_version.clone(),
+            },
+            connect_timeout: CONNECT_TIMEOUT,
+            timeout: self.spec.timeout,
+            max_message: MAX_MESSAGE,
+            events,
+            listens: true,
+        }
+    }
+
+    async fn open_program(
+        &self,
+        program: &Program,
+        options: ClientOptions,
+    ) -> Result<Opened, String> {
+        let spec = self.process_spec(program, None).await?;
+        let hosts = self.means.hosts(self.spec.sandbox)?;
+        let started = Process::start(&hosts, spec, self.name(), &self.stderr);
+        let (process, pipes) = started.await?;
+        let speaking = Client::over_streams(pipes.output, pipes.input, options);
+        match speaking.await {
+            Ok(client) => Ok(Opened {
+                client,
+                process: Some(process),
+                port: None,
+            }),
+            Err(error) => Err(self.silent(&process, &error).await),
         }
     }
 
@@ -142,7 +161,7 @@ impl Upstream {
     }
 
     /// What variables or headers hold, which may be read from files, or printed by commands.
-    async fn values(
+    pub(super) async fn values(
         &self,
         secrets: BTreeMap<String, Secret>,
         port: Option<u16>,

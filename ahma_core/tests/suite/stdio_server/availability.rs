@@ -36,7 +36,7 @@ fn a_program_on_the_path_is_known_at_once_and_a_missing_one_explained() {
         ".ahma/tools/not.json",
         tool("not", &json!("command -v no-such-program")),
     );
-    let mut served = Served::of(project, &[]);
+    let mut served = Served::of(project, &["--no-shipped-tools"]);
     assert!(has(&mut served, "there") && !has(&mut served, "not"));
     let expected = json!([{ "name": "not", "install_instructions": "install not first" }]);
     assert_eq!(unavailable(&mut served), expected);
@@ -113,7 +113,7 @@ fn checks_are_made_again_when_the_files_change() {
         ".ahma/tools/one.json",
         tool("one", &json!("which no-such-program")),
     );
-    let mut served = Served::of(project, &[]);
+    let mut served = Served::of(project, &["--no-shipped-tools"]);
     assert!(!has(&mut served, "one"));
     served
         .project

@@ -114,16 +114,3 @@ fn a_call_can_be_cancelled_and_its_server_is_told() {
     assert!(cancelled.text.contains("cancelled"), "{cancelled:?}");
     until(|| behind.count("cancelled slow") == 1);
 }
-
-/// Proves: C21.
-#[test]
-fn what_is_not_offered_is_not_left_out_silently() {
-    let oauth = json!({ "type": "http", "url": "http://127.0.0.1:9/mcp", "oauth": {} });
-    let behind = Behind::new(&json!({ "signed": oauth }));
-    let mut client = behind.start();
-    names(&mut client);
-    let told = &info(&mut client)[0];
-    assert_eq!(told["status"], "error", "{told}");
-    let error = told["error"].as_str().unwrap();
-    assert!(error.contains("signing in"), "{error}");
-}

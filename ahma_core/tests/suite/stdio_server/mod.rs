@@ -41,6 +41,7 @@ mod roots;
 mod rubbish;
 mod sequences;
 mod server_info;
+mod signing_in;
 mod soak;
 mod surface;
 mod tasks;

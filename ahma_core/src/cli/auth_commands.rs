@@ -113,13 +113,11 @@ async fn login(
         return Ok(0);
     };
     let url = sign_in.url().to_string();
-    let is_opened = !no_browser && opened(url.clone()).await;
-    let manual = match is_opened {
-        true => "the browser has been opened; if it shows nothing, open this URL in it:",
-        false => "open this URL in a browser:",
-    };
+    eprint_line(match no_browser {
+        false => "opening the browser; if it shows nothing, open this URL in one:",
+        true => "open this URL in a browser:",
+    });
     // In one line, also for programs.
-    eprint_line(manual);
     show(&format!("{url}\n"))?;
     eprint_line(match sign_in.is_listening() {
         true => {
@@ -127,7 +125,18 @@ async fn login(
         }
         false => "paste the URL that the browser shows in the end:",
     });
-    match signed_in(&sign_in).await {
+    // A browser of a terminal ends only when the answer has been taken.
+    let opening = async {
+        if !no_browser && !opened(url).await {
+            eprint_line("no browser could be opened");
+        }
+        std::future::pending().await
+    };
+    let done = tokio::select! {
+        done = signed_in(&sign_in) => done,
+        never = opening => never,
+    };
+    match done {
         Ok(status) => {
             say(&report::signed_in(server, &status))?;
             Ok(0)
@@ -190,7 +199,7 @@ async fn status(
     for spec in specs {
         let status = match servers {
             Some(servers) => servers.sign_in_status(&spec.name).await,
-            None => None,
+            None => Ok(None),
         };
         rows.extend(report::Row::of(spec, status));
     }

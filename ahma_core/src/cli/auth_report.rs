@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use ahma_http_mcp_client::auth::SignInStatus;
 use serde_json::{Value, json};
 
+use super::downstream_report::visible;
 use crate::audit::timestamp;
 use crate::config::downstream::{ServerSpec, TransportSpec};
 
@@ -14,12 +15,15 @@ pub(super) struct Row {
     name: String,
     url: String,
     has_own_token: bool,
-    status: Option<SignInStatus>,
+    status: Result<Option<SignInStatus>, String>,
 }
 
 impl Row {
     /// Of a server that is reached over HTTP; nobody signs in to others.
-    pub(super) fn of(spec: &ServerSpec, status: Option<SignInStatus>) -> Option<Self> {
+    pub(super) fn of(
+        spec: &ServerSpec,
+        status: Result<Option<SignInStatus>, String>,
+    ) -> Option<Self> {
         let TransportSpec::Http { url, headers, .. } = &spec.transport else {
             return None;
         };
@@ -43,8 +47,9 @@ pub(super) fn rows(rows: &[Row]) -> String {
     for row in rows {
         let what = match (&row.status, row.has_own_token) {
             (_, true) => "has a token in `headers`".to_owned(),
-            (None, false) => "nobody is signed in".to_owned(),
-            (Some(status), false) => in_words(status),
+            (Ok(None), false) => "nobody is signed in".to_owned(),
+            (Ok(Some(status)), false) => in_words(status),
+            (Err(why), false) => why.clone(),
         };
         let _ = writeln!(text, "{} ({}): {what}", row.name, row.url);
     }
@@ -54,7 +59,7 @@ pub(super) fn rows(rows: &[Row]) -> String {
 /// The same for programs.
 pub(super) fn document(rows: &[Row]) -> Value {
     let rows = rows.iter().map(|row| {
-        let status = row.status.as_ref();
+        let status = row.status.as_ref().ok().and_then(Option::as_ref);
         json!({
             "name": row.name,
             "url": row.url,
@@ -66,6 +71,7 @@ pub(super) fn document(rows: &[Row]) -> Value {
             "expires_at": status.and_then(|it| it.expires_at).map(timestamp),
             "renewable": status.map(|it| it.is_renewable),
             "kept_in": status.map(|it| it.kept_in.to_string()),
+            "fault": row.status.as_ref().err(),
         })
     });
     json!({ "servers": rows.collect::<Vec<_>>() })
@@ -82,7 +88,7 @@ fn in_words(status: &SignInStatus) -> String {
     }
     let scopes = match status.scopes.is_empty() {
         true => String::new(),
-        false => format!(", for {}", status.scopes.join(" ")),
+        false => format!(", for {}", visible(&status.scopes.join(" "))),
     };
     let now = SystemTime::now();
     let life = match (status.expires_at, status.is_renewable) {
@@ -93,7 +99,7 @@ fn in_words(status: &SignInStatus) -> String {
     };
     format!(
         "signed in with {}{scopes} since {}; {life}; kept in {}",
-        status.issuer,
+        visible(&status.issuer),
         timestamp(status.signed_in_at),
         status.kept_in
     )

@@ -12,6 +12,9 @@ use crate::scope::in_reach;
 
 /// What is logged usually. The SDK warns of every wrong call, with all it holds.
 const USUAL_LOG: &str = "info,rmcp=error";
+/// More is logged of everything else: what the SDK says then is whole messages, which can hold anything.
+const DEBUG_LOG: &str = "debug,rmcp=error";
+const TRACE_LOG: &str = "trace,rmcp=error";
 
 /// What is logged where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,13 +93,13 @@ impl AuditSettings {
 /// A flag beats `RUST_LOG`. What the SDK says about each message is of use only when asked for.
 fn log_filter(args: &Args, variable: Option<&OsString>) -> String {
     let flag = match (args.debug, args.log_level) {
-        (true, _) => Some("debug"),
+        (true, _) => Some(DEBUG_LOG),
         (false, level) => level.map(|level| match level {
             LogLevel::Error => "error",
             LogLevel::Warn => "warn",
             LogLevel::Info => USUAL_LOG,
-            LogLevel::Debug => "debug",
-            LogLevel::Trace => "trace",
+            LogLevel::Debug => DEBUG_LOG,
+            LogLevel::Trace => TRACE_LOG,
         }),
     };
     let variable = variable.map(|value| value.to_string_lossy().into_owned());
@@ -143,7 +146,10 @@ mod tests {
             |arguments: &[&str], variables: &[(&str, &str)]| log(arguments, variables).filter;
         assert_eq!(filter(&[], &[]), "info,rmcp=error");
         assert_eq!(filter(&[], &[("RUST_LOG", "warn")]), "warn");
-        assert_eq!(filter(&["--debug"], &[("RUST_LOG", "warn")]), "debug");
+        assert_eq!(
+            filter(&["--debug"], &[("RUST_LOG", "warn")]),
+            "debug,rmcp=error"
+        );
         let error = ["--log-level", "error"];
         assert_eq!(filter(&error, &[("RUST_LOG", "warn")]), "error");
     }

@@ -41,6 +41,7 @@ mod signing_in;
 mod source;
 mod stderr_tail;
 mod telling;
+mod token_changes;
 mod tool_changes;
 mod trust;
 mod upstream;

@@ -40,9 +40,12 @@ impl DownstreamServers {
         })
     }
 
-    /// Who is signed in to a server, for those that anybody can sign in to.
-    pub(crate) async fn sign_in_status(&self, server: &str) -> Option<SignInStatus> {
-        self.upstream(server).ok()?.status().await
+    /// Who is signed in to a server, or why that cannot be found out.
+    pub(crate) async fn sign_in_status(
+        &self,
+        server: &str,
+    ) -> Result<Option<SignInStatus>, String> {
+        self.upstream(server)?.status().await
     }
 
     /// Forgets a sign-in; whether there was one.

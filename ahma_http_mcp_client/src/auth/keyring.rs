@@ -1,50 +1,110 @@
 //! Secrets in the keyring of the operating system: the Secret Service of a Linux desktop, Keychain on macOS. There is none
-//! where nobody is logged in at a desktop. Every function may block for as long as its owner is asked to unlock it.
+//! where nobody is logged in at a desktop.
+//!
+//! One thread speaks with it, because it may wait for its owner to unlock it for as long as that takes. Whoever asks meanwhile
+//! is told so instead of waiting too.
 
 /// A keyring cannot be used, and why.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KeyringFault(pub(super) String);
 
-/// Under which name programs that show keyrings list what is kept.
 #[cfg(feature = "keyring")]
-const SERVICE: &str = "ahma_mcp";
+mod present {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{LazyLock, Mutex, PoisonError};
+    use std::time::Duration;
 
-#[cfg(feature = "keyring")]
-fn entry(name: &str) -> Result<keyring::Entry, KeyringFault> {
-    keyring::Entry::new(SERVICE, name).map_err(|error| fault(&error))
-}
+    use super::KeyringFault;
 
-#[cfg(feature = "keyring")]
-fn fault(error: &keyring::Error) -> KeyringFault {
-    // Some name what they were given.
-    KeyringFault(match error {
-        keyring::Error::NoDefaultStore => "there is none".to_owned(),
-        keyring::Error::NoStorageAccess(_) => "it is locked".to_owned(),
-        keyring::Error::NoEntry => "it does not have the entry any more".to_owned(),
-        _ => "it does not answer as it should".to_owned(),
-    })
-}
+    /// Under which name programs that show keyrings list what is kept.
+    const SERVICE: &str = "ahma_mcp";
+    /// How long its owner may take to unlock it.
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Keeps a secret under a name, in the place of another one.
-#[cfg(feature = "keyring")]
-pub(super) fn set(name: &str, secret: &str) -> Result<(), KeyringFault> {
-    entry(name)?
-        .set_password(secret)
-        .map_err(|error| fault(&error))
-}
+    type Work = Box<dyn FnOnce() + Send>;
 
-/// What is kept under a name.
-#[cfg(feature = "keyring")]
-pub(super) fn get(name: &str) -> Result<String, KeyringFault> {
-    entry(name)?.get_password().map_err(|error| fault(&error))
-}
+    /// The thread that speaks with it; held by whoever waits for it.
+    static THREAD: LazyLock<Mutex<Sender<Work>>> = LazyLock::new(|| {
+        let (sender, work): (Sender<Work>, Receiver<Work>) = channel();
+        // Where there can be no thread, nobody takes the work, which is said then.
+        let _ = std::thread::Builder::new()
+            .name("keyring".to_owned())
+            .spawn(move || work.into_iter().for_each(|work| work()));
+        Mutex::new(sender)
+    });
 
-/// Forgets what is kept under a name.
-#[cfg(feature = "keyring")]
-pub(super) fn delete(name: &str) -> Result<(), KeyringFault> {
-    match entry(name)?.delete_credential() {
-        Ok(()) | Err(keyring::Error::NoEntry) => Ok(()),
-        Err(error) => Err(fault(&error)),
+    fn ask<T: Send + 'static>(
+        work: impl FnOnce() -> Result<T, KeyringFault> + Send + 'static,
+    ) -> Result<T, KeyringFault> {
+        let silent =
+            || KeyringFault("it does not answer; is it waiting to be unlocked?".to_owned());
+        // Who holds it waits for at most so long; nobody queues up behind two.
+        let thread = match THREAD.try_lock() {
+            Ok(thread) => thread,
+            Err(std::sync::TryLockError::Poisoned(it)) => it.into_inner(),
+            Err(std::sync::TryLockError::WouldBlock) => {
+                // Usually it takes some milliseconds.
+                THREAD.lock().unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        let (reply, answer) = channel();
+        let work = move || {
+            // Nobody waits any more: it must not be done later than whoever asked believes.
+            if reply.send(None).is_ok() {
+                let _ = reply.send(Some(work()));
+            }
+        };
+        thread.send(Box::new(work)).map_err(|_| silent())?;
+        let begun = answer.recv_timeout(TIMEOUT).map_err(|_| silent())?;
+        match begun {
+            Some(done) => done,
+            None => answer
+                .recv_timeout(TIMEOUT)
+                .ok()
+                .flatten()
+                .unwrap_or_else(|| Err(silent())),
+        }
+    }
+
+    fn entry(name: &str) -> Result<keyring::Entry, KeyringFault> {
+        keyring::Entry::new(SERVICE, name).map_err(|error| fault(&error))
+    }
+
+    fn fault(error: &keyring::Error) -> KeyringFault {
+        // Some name what they were given.
+        KeyringFault(match error {
+            keyring::Error::NoDefaultStore => "there is none".to_owned(),
+            keyring::Error::NoStorageAccess(_) => "it is locked".to_owned(),
+            _ => "it does not answer as it should".to_owned(),
+        })
+    }
+
+    /// Keeps a secret under a name, in the place of another one.
+    pub(in super::super) fn set(name: &str, secret: &str) -> Result<(), KeyringFault> {
+        let (name, secret) = (name.to_owned(), secret.to_owned());
+        ask(move || {
+            let entry = entry(&name)?;
+            entry.set_password(&secret).map_err(|error| fault(&error))
+        })
+    }
+
+    /// What is kept under a name.
+    pub(in super::super) fn get(name: &str) -> Result<Option<String>, KeyringFault> {
+        let name = name.to_owned();
+        ask(move || match entry(&name)?.get_password() {
+            Ok(secret) => Ok(Some(secret)),
+            Err(keyring::Error::NoEntry) => Ok(None),
+            Err(error) => Err(fault(&error)),
+        })
+    }
+
+    /// Forgets what is kept under a name.
+    pub(in super::super) fn delete(name: &str) -> Result<(), KeyringFault> {
+        let name = name.to_owned();
+        ask(move || match entry(&name)?.delete_credential() {
+            Ok(()) | Err(keyring::Error::NoEntry) => Ok(()),
+            Err(error) => Err(fault(&error)),
+        })
     }
 }
 
@@ -60,7 +120,7 @@ mod absent {
         none()
     }
 
-    pub(in super::super) fn get(_: &str) -> Result<String, KeyringFault> {
+    pub(in super::super) fn get(_: &str) -> Result<Option<String>, KeyringFault> {
         none()
     }
 
@@ -71,3 +131,5 @@ mod absent {
 
 #[cfg(not(feature = "keyring"))]
 pub(super) use absent::{delete, get, set};
+#[cfg(feature = "keyring")]
+pub(super) use present::{delete, get, set};

@@ -31,6 +31,7 @@ pub struct AuthOptions {
     pub(super) client_name: String,
     pub(super) redirect_uri: Option<Url>,
     pub(super) resolver: Arc<dyn Resolver>,
+    pub(super) listens: bool,
 }
 
 impl AuthOptions {
@@ -52,6 +53,7 @@ impl AuthOptions {
             client_name: "ahma_mcp".to_owned(),
             redirect_uri: None,
             resolver: Arc::new(SystemResolver),
+            listens: true,
         })
     }
 
@@ -85,6 +87,14 @@ impl AuthOptions {
         let redirect_uri = Some(redirect_uri);
         AuthOptions {
             redirect_uri,
+            ..self
+        }
+    }
+
+    /// Without a port that waits for the browser: the answer has to be pasted.
+    pub fn without_listener(self) -> Self {
+        AuthOptions {
+            listens: false,
             ..self
         }
     }

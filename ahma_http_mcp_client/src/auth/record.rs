@@ -84,7 +84,21 @@ impl TokenRecord {
     }
 }
 
+/// No token is good for longer, whatever its authorization server says: ten years.
+const LONGEST_LIFE: u64 = 10 * 366 * 24 * 3600;
+
 impl Tokens {
+    /// With a life that can be reckoned with.
+    pub(super) fn bounded(self) -> Self {
+        let issued_at = self.issued_at.min(now());
+        let latest = issued_at.saturating_add(LONGEST_LIFE);
+        Tokens {
+            issued_at,
+            expires_at: self.expires_at.map(|it| it.min(latest)),
+            ..self
+        }
+    }
+
     /// Whether four fifths of its life are over.
     pub(super) fn is_due(&self, now: u64) -> bool {
         self.due_at().is_some_and(|due| now >= due)
@@ -93,7 +107,10 @@ impl Tokens {
     /// When four fifths of its life are over.
     pub(super) fn due_at(&self) -> Option<u64> {
         let life = self.expires_at?.saturating_sub(self.issued_at);
-        Some(self.issued_at + life * 4 / 5)
+        Some(
+            self.issued_at
+                .saturating_add(life / 5 * 4 + life % 5 * 4 / 5),
+        )
     }
 
     /// Whether its life is over.
@@ -149,13 +166,16 @@ pub struct SignInStatus {
 
 impl SignInStatus {
     pub(super) fn new(record: &TokenRecord, kept_in: KeptIn) -> Self {
-        let time = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
+        let time = |seconds: u64| {
+            let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+            time.unwrap_or(UNIX_EPOCH)
+        };
         let tokens = record.tokens.as_ref();
         SignInStatus {
             issuer: record.issuer.clone(),
             resource: record.resource.clone(),
             scopes: record.scopes.clone(),
-            signed_in_at: time(record.signed_in_at),
+            signed_in_at: time(record.signed_in_at.min(now())),
             has_token: tokens.is_some(),
             expires_at: tokens.and_then(|it| it.expires_at).map(time),
             is_renewable: tokens.is_some_and(|it| it.refresh.is_some()),
@@ -214,5 +234,26 @@ mod tests {
         assert!(tokens.is_expired(1100));
         tokens.expires_at = None;
         assert!(!tokens.is_due(u64::MAX));
+    }
+
+    /// Proves: C65.
+    #[test]
+    fn an_endless_life_is_cut_to_one_that_can_be_reckoned_with() {
+        for expires_at in [u64::MAX, i64::MAX as u64, 10_000_000_000_000] {
+            let tokens = Tokens {
+                access: Secret::new("a"),
+                refresh: None,
+                issued_at: u64::MAX,
+                expires_at: Some(expires_at),
+            };
+            let tokens = tokens.bounded();
+            assert_eq!(tokens.expires_at, Some(tokens.issued_at + LONGEST_LIFE));
+            assert!(!tokens.is_due(now()) && tokens.due_at() < tokens.expires_at);
+            let mut record = record("https://a.test/mcp");
+            record.tokens = Some(tokens);
+            record.signed_in_at = u64::MAX;
+            let status = SignInStatus::new(&record, KeptIn::Keyring);
+            assert!(status.expires_at > Some(SystemTime::now()));
+        }
     }
 }

@@ -16,6 +16,9 @@ use crate::secret::Secret;
 /// The longest record that is read.
 const MAX_RECORD: u64 = 512 * 1024;
 
+/// The extension of a file that is being written.
+const TEMPORARY: &str = "new";
+
 /// What of a record is secret.
 #[derive(Serialize, Deserialize)]
 struct Secrets {
@@ -25,6 +28,24 @@ struct Secrets {
 
 /// A record, if there is one. One that cannot be understood is as good as none: somebody has to sign in again.
 pub(super) fn read(path: &Path) -> Result<Option<TokenRecord>, AuthError> {
+    let Some(mut record) = read_open(path)? else {
+        return Ok(None);
+    };
+    if record.place == Place::Keyring {
+        let kept = keyring::get(&name(path)).map_err(|fault| unreachable(path, &fault))?;
+        // Its owner may have removed it there.
+        let secrets: Option<Secrets> = kept.and_then(|it| serde_json::from_str(&it).ok());
+        if let Some(secrets) = secrets {
+            record.tokens = secrets.tokens;
+            record.client.secret = secrets.client_secret;
+        }
+    }
+    record.tokens = record.tokens.map(Tokens::bounded);
+    Ok(Some(record))
+}
+
+/// The same, without what is in the keyring.
+pub(super) fn read_open(path: &Path) -> Result<Option<TokenRecord>, AuthError> {
     let mut text = Vec::new();
     let reading = || -> io::Result<()> {
         let file = OpenOptions::new().read(true).open(path)?;
@@ -32,22 +53,15 @@ pub(super) fn read(path: &Path) -> Result<Option<TokenRecord>, AuthError> {
         Ok(())
     };
     match { reading }() {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(AuthError::store(path, &error)),
+        Ok(()) => Ok(serde_json::from_slice(&text).ok()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(AuthError::store(path, &error)),
     }
-    let Ok(mut record) = serde_json::from_slice::<TokenRecord>(&text) else {
-        return Ok(None);
-    };
-    if record.place == Place::Keyring {
-        let secrets = keyring::get(&name(path)).map_err(|fault| unreachable(path, &fault))?;
-        let Ok(secrets) = serde_json::from_str::<Secrets>(&secrets) else {
-            return Ok(None);
-        };
-        record.tokens = secrets.tokens;
-        record.client.secret = secrets.client_secret;
-    }
-    Ok(Some(record))
+}
+
+/// Removes what a keyring keeps of a record.
+pub(super) fn forget_in_keyring(path: &Path) -> Result<(), AuthError> {
+    keyring::delete(&name(path)).map_err(|fault| unreachable(path, &fault))
 }
 
 /// Writes a record where it is kept.
@@ -74,17 +88,22 @@ pub(super) fn write(path: &Path, record: &TokenRecord) -> Result<(), AuthError> 
     replace(path, &text).map_err(|error| AuthError::store(path, &error))
 }
 
-/// Removes a record, wherever it is kept.
+/// Removes a record, wherever it is kept. The file goes in any case.
 pub(super) fn remove(path: &Path, place: Place) -> Result<(), AuthError> {
-    if place == Place::Keyring {
-        keyring::delete(&name(path)).map_err(|fault| unreachable(path, &fault))?;
-    }
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(AuthError::store(path, &error))
+    let in_keyring = match place {
+        Place::Keyring => forget_in_keyring(path),
+        Place::File => Ok(()),
+    };
+    // The second one is left where a process was killed while it wrote.
+    for path in [path.to_owned(), path.with_extension(TEMPORARY)] {
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(AuthError::store(&path, &error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    in_keyring
 }
 
 /// The name of a record among those of a keyring.
@@ -102,7 +121,7 @@ fn unreachable(path: &Path, KeyringFault(why): &KeyringFault) -> AuthError {
 
 /// Replaces a file as a whole. Whoever is killed meanwhile leaves another one, which the next one takes over.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("new");
+    let temporary = path.with_extension(TEMPORARY);
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)

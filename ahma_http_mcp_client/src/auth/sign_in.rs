@@ -53,7 +53,8 @@ impl SignIn {
         let http = CheckedHttp::new(&options.server, Arc::clone(&options.resolver)).await?;
         let http = Arc::new(http);
         http.check(&options.server).await?;
-        let earlier = options.store.find(&options.server).await?;
+        // A keyring that cannot be used does not keep anybody from signing in anew.
+        let earlier = options.store.find(&options.server).await.ok().flatten();
         let step_up = step_up(earlier.as_ref(), challenge)?;
         let mut found = discovery::find(&http, &options.server, challenge).await?;
         let scopes = match step_up {
@@ -62,7 +63,10 @@ impl SignIn {
         };
         let names: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let redirect_uri = options.redirect_uri.as_ref();
-        let (listener, redirect_uri) = CallbackListener::bind(redirect_uri).await?;
+        let (listener, redirect_uri) = match (options.listens, redirect_uri) {
+            (false, Some(uri)) => (None, uri.to_string()),
+            _ => CallbackListener::bind(redirect_uri).await?,
+        };
         let client = registration::register(
             &options,
             &mut found,

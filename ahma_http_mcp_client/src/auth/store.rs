@@ -49,6 +49,11 @@ impl TokenStore {
         TokenStore { place, ..self }
     }
 
+    /// Where records are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// What is known of the sign-in to a server.
     pub async fn status(&self, server: &str) -> Result<Option<SignInStatus>, AuthError> {
         let server = resource_url(server)?;
@@ -68,30 +73,33 @@ impl TokenStore {
     /// Forgets the sign-in to a server. Says whether there was one.
     pub async fn forget(&self, server: &str) -> Result<bool, AuthError> {
         let server = resource_url(server)?;
-        let mut was_there = false;
-        for record in self.all(&server).await? {
-            let _lock = self.lock(&record).await?;
-            self.remove(&record).await?;
-            was_there = true;
-        }
-        Ok(was_there)
+        // What is beside it may be used by others.
+        let Some(record) = self.all(&server).await?.pop() else {
+            return Ok(false);
+        };
+        let _lock = self.lock(&record).await?;
+        self.remove(&record).await?;
+        Ok(true)
     }
 
-    /// The newest sign-in to a server.
+    /// The sign-in to a server, or else to what that is part of; the newest of several.
     pub(super) async fn find(&self, server: &Url) -> Result<Option<TokenRecord>, AuthError> {
-        Ok(self.all(server).await?.pop())
+        match self.all(server).await?.pop() {
+            Some(record) => self.read_again(&record).await,
+            None => Ok(None),
+        }
     }
 
-    /// All sign-ins to a server, the newest last.
+    /// All sign-ins to a server without what a keyring keeps of them, the best last.
     async fn all(&self, server: &Url) -> Result<Vec<TokenRecord>, AuthError> {
         let server = server.clone();
         self.beside_runtime(move |directory| {
             let mut found = Vec::new();
             for path in paths(directory)? {
-                let record = record_file::read(&path)?;
+                let record = record_file::read_open(&path)?;
                 found.extend(record.filter(|it| it.is_for(&server)));
             }
-            found.sort_by_key(|it| (it.signed_in_at, it.resource.len()));
+            found.sort_by_key(|it| (it.resource.len(), it.signed_in_at));
             Ok(found)
         })
         .await
@@ -118,7 +126,13 @@ impl TokenStore {
         let record = record.clone();
         self.beside_runtime(move |directory| {
             prepare(directory)?;
-            record_file::write(&path, &record)
+            let before = record_file::read_open(&path)?.map(|it| it.place);
+            record_file::write(&path, &record)?;
+            if (before, record.place) == (Some(Place::Keyring), Place::File) {
+                // Nothing is left where nobody looks. Where the keyring cannot be used, it stays there.
+                let _ = record_file::forget_in_keyring(&path);
+            }
+            Ok(())
         })
         .await
     }

@@ -115,6 +115,7 @@ fn given(
         issued_at,
         expires_at: life.map(|life| issued_at.saturating_add(life)),
     };
+    let tokens = tokens.bounded();
     let scopes = answer.scopes();
     let scopes = scopes.map(|it| it.iter().map(|scope| scope.to_string()).collect());
     Ok(Given { tokens, scopes })

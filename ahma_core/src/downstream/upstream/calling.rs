@@ -95,6 +95,8 @@ impl Upstream {
                 answer = connection.client.request(request) => answer,
                 () = open.expired(self.spec.timeout) => Err(RequestError::Timeout(self.spec.timeout)),
             };
+            // While somebody signs in, it is not at work.
+            drop(open);
             match answer {
                 Ok(result) => {
                     connection.has_worked.store(true, Ordering::Relaxed);

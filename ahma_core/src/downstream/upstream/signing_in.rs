@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ahma_http_mcp_client::auth::{
-    AuthOptions, RegisteredClient, SignIn, SignInStatus, TokenSource, TokenStore,
+    AuthError, AuthOptions, RegisteredClient, SignIn, SignInStatus, TokenSource, TokenStore,
 };
 use ahma_http_mcp_client::{Client, RequestError, UrlEntry};
 use serde_json::{Map, Value, json};
@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::backoff::Backoff;
 use super::super::sign_in_desk::{OpenSignIn, PATIENCE};
+use super::super::token_changes::TokenChanges;
 use super::{Connection, NoConnection, Status, Upstream};
 use crate::config::downstream::{OAuthSpec, TransportSpec};
 use crate::registry::{Asking, ForeignError, ForeignResult, ServerEventKind};
@@ -88,33 +89,26 @@ impl Upstream {
 
     /// The tokens of whoever has signed in. None where nobody has: nothing is looked up for each request then.
     pub(super) async fn token_source(&self) -> Result<Option<Arc<TokenSource>>, String> {
-        let TransportSpec::Http { url, .. } = &self.spec.transport else {
-            return Ok(None);
-        };
         // A keyring that is locked is no reason to sign in again.
-        let status = self.means.tokens.status(url).await;
-        if status.map_err(|error| error.to_string())?.is_none() {
+        if !self.can_sign_in() || self.status().await?.is_none() {
             return Ok(None);
         }
         let options = self.auth_options(self.means.tokens.clone()).await?;
         Ok(options.map(|options| Arc::new(TokenSource::new(options))))
     }
 
-    /// Who is signed in.
-    pub(in crate::downstream) async fn status(&self) -> Option<SignInStatus> {
+    /// Who is signed in, or why that cannot be found out.
+    pub(in crate::downstream) async fn status(&self) -> Result<Option<SignInStatus>, String> {
         let TransportSpec::Http { url, .. } = &self.spec.transport else {
-            return None;
+            return Ok(None);
         };
         let status = self.means.tokens.status(url).await;
-        status.unwrap_or_else(|error| {
-            tracing::warn!(server = self.name(), "{error}");
-            None
-        })
+        status.map_err(|error| error.to_string())
     }
 
     /// Notes that it wants somebody to sign in.
     pub(super) async fn note_refusal(&self, challenge: Option<String>) {
-        let signed_in = self.status().await;
+        let signed_in = self.status().await.ok().flatten();
         let why = format!(
             "somebody has to sign in: `ahma_mcp auth login {}`, or open the URL that a call of one of its tools gives",
             self.name()
@@ -137,7 +131,8 @@ impl Upstream {
     pub(super) async fn waits_for_sign_in(&self) -> Option<Option<String>> {
         let refused = self.state().refused.clone();
         let (challenge, then) = refused?;
-        if self.status().await != then {
+        // While nobody can say, it is as it was.
+        if self.status().await.is_ok_and(|now| now != then) {
             self.forget_refusal();
             return None;
         }
@@ -194,10 +189,14 @@ impl Upstream {
         };
         match asking {
             Asking::ByRequest(client) if client.takes_urls() => {
-                let answer = client.ask(question(server, &open)).await;
-                match answer {
-                    Ok(answer) if answer["action"] == "accept" => {}
-                    Ok(_) | Err(_) => return Err(with_url()),
+                // It may be done before the client says so, or somewhere else.
+                tokio::select! {
+                    biased;
+                    done = self.signed_in_here_or_elsewhere(&open) => return self.after(done),
+                    answer = client.ask(question(server, &open)) => match answer {
+                        Ok(answer) if answer["action"] == "accept" => {}
+                        Ok(_) | Err(_) => return Err(with_url()),
+                    }
                 }
             }
             Asking::ByResult {
@@ -214,14 +213,37 @@ impl Upstream {
                 return Err(with_url());
             }
         }
-        open.done().await.map_err(|why| {
-            let why = format!(
+        let done = self.signed_in_here_or_elsewhere(&open).await;
+        self.after(done)
+    }
+
+    fn after(&self, done: Result<(), String>) -> Result<SignedIn, ForeignError> {
+        let server = self.name();
+        done.map_err(|why| ForeignError::NeedsSignIn {
+            why: format!(
                 "nobody has signed in to the server `{server}`: {why}. Call again for another URL"
-            );
-            needs(why, None)
+            ),
+            url: None,
         })?;
         self.forget_refusal();
         Ok(SignedIn::Done)
+    }
+
+    /// Waits until somebody has signed in, by the URL that was given or by `auth login`.
+    async fn signed_in_here_or_elsewhere(&self, open: &OpenSignIn) -> Result<(), String> {
+        let before = self.status().await;
+        let elsewhere = async {
+            let mut changes = TokenChanges::watch(&self.means.tokens).await;
+            // What happened before is not missed.
+            while self.status().await == before {
+                changes.next().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = open.done() => done,
+            () = elsewhere => Ok(()),
+        }
     }
 
     /// Begins a sign-in for whoever runs this program. None where the server asks for none.
@@ -239,23 +261,26 @@ impl Upstream {
         };
         let options = self.auth_options(store).await?;
         let options = options.ok_or("its entry has a token in `headers`: remove that first")?;
+        let is_asked_for = oauth.is_some();
         let headers = self.values(headers.clone(), None).await?;
         let entry = UrlEntry::new(url.clone(), headers);
         // As somebody whom it does not know.
         let challenge = match Client::at(&entry, self.client_options()).await {
-            Err(RequestError::Unauthorized { challenge }) => challenge,
+            Err(RequestError::Unauthorized { challenge }) => Some(challenge),
             Err(error) => return Err(error.to_string()),
             Ok(client) => {
                 client.close().await;
-                if oauth.is_none() {
-                    return Ok(None);
-                }
                 None
             }
         };
-        let sign_in = SignIn::begin(options, challenge.as_deref()).await;
-        let sign_in = sign_in.map_err(|error| format!("{error}\nhint: {}", error.hint()))?;
-        Ok(Some(sign_in))
+        let is_refused = challenge.is_some();
+        let challenge = challenge.flatten();
+        match begin(options, challenge.as_deref()).await {
+            Ok(sign_in) => Ok(Some(sign_in)),
+            // It lets everybody in, and knows nothing of signing in.
+            Err(_) if !is_refused && !is_asked_for => Ok(None),
+            Err(error) => Err(format!("{error}\nhint: {}", error.hint())),
+        }
     }
 
     /// Why there is no connection, for whoever cannot be asked to sign in.
@@ -267,6 +292,15 @@ impl Upstream {
                 server = self.name()
             ),
         }
+    }
+}
+
+/// Begins to sign in. Where the port of the redirect URI is taken, perhaps by a server of ours that waits for the same
+/// sign-in, the answer has to be pasted.
+async fn begin(options: AuthOptions, challenge: Option<&str>) -> Result<SignIn, AuthError> {
+    match SignIn::begin(options.clone(), challenge).await {
+        Err(AuthError::Listen { .. }) => SignIn::begin(options.without_listener(), challenge).await,
+        begun => begun,
     }
 }
 

@@ -168,6 +168,21 @@ fn url_in(text: &str) -> String {
         .to_owned()
 }
 
+/// Where an authorization server sends the browser.
+fn sent_to(url: &str) -> String {
+    let ask = "import sys, urllib.request as r\n\
+               class No(r.HTTPRedirectHandler):\n\
+               \x20   def redirect_request(self, *_): return None\n\
+               try: r.build_opener(No).open(sys.argv[1])\n\
+               except r.HTTPError as error: print(error.headers['Location'])";
+    let sent = Command::new("python3")
+        .args(["-c", ask, url])
+        .output()
+        .unwrap();
+    let sent = String::from_utf8(sent.stdout).unwrap();
+    sent.trim().to_owned()
+}
+
 /// Everything that was ever given out as a token.
 fn is_secret_free(text: &str) -> bool {
     !text.contains("access-") && !text.contains("refresh-")
@@ -266,7 +281,9 @@ fn walk(top: &std::path::Path) -> Vec<PathBuf> {
 fn while_nobody_is_signed_in_tools_stay_listed_and_a_call_answers_with_the_url() {
     let world = World::new();
     world.known_and_signed_out();
-    let mut client = world.start();
+    // Not even where all is logged.
+    let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
+    let mut client = world.behind.start_with(&["--debug"], &[bus]);
     assert!(names(&mut client).contains(&"notes_echo".to_owned()));
     let refused = client.call("notes_echo", &json!({ "text": "hello" }));
     assert!(refused.is_error, "{refused:?}");
@@ -387,16 +404,7 @@ fn without_a_browser_the_url_is_one_line_and_the_answer_can_be_pasted() {
         url.starts_with("http://127.0.0.1:") && url.contains("/authorize?"),
         "{url}"
     );
-    let ask = "import sys, urllib.request as r\n\
-               class No(r.HTTPRedirectHandler):\n\
-               \x20   def redirect_request(self, *_): return None\n\
-               try: r.build_opener(No).open(sys.argv[1])\n\
-               except r.HTTPError as error: print(error.headers['Location'])";
-    let sent = Command::new("python3")
-        .args(["-c", ask, url.trim()])
-        .output()
-        .unwrap();
-    let sent = String::from_utf8(sent.stdout).unwrap();
+    let sent = sent_to(url.trim());
     assert!(sent.contains("/callback?code="), "{sent}");
     let mut input = login.stdin.take().unwrap();
     // A line that is not the answer costs nothing.
@@ -499,4 +507,79 @@ fn a_token_is_renewed_while_a_server_runs_without_anybody_signing_in() {
             .is_error
     );
     assert_eq!(world.behind.count("authorize right"), 1);
+}
+
+/// Proves: C69.
+#[test]
+fn a_call_that_waits_for_its_client_goes_on_when_the_owner_signs_in_elsewhere() {
+    let world = World::new();
+    world.known_and_signed_out();
+    let mut client = world.start_asked(Some(&json!({ "url": {} })));
+    let params = json!({ "name": "notes_echo", "arguments": { "text": "hello" } });
+    let call = client.send("tools/call", &params);
+    // It is never answered.
+    let question = client.notification("elicitation/create");
+    world.login();
+    let result = CallResult::of(&client.answer(call));
+    assert!(
+        !result.is_error && result.text.contains("hello"),
+        "{result:?}"
+    );
+    let cancelled = client.notification("notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], question["id"]);
+}
+
+/// Proves: C72.
+#[test]
+fn a_keyring_that_cannot_be_used_is_named_and_keeps_nobody_from_signing_in_anew() {
+    let world = World::new();
+    world.login();
+    for entry in fs::read_dir(world.tokens()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "json") {
+            let text = fs::read_to_string(&path).unwrap();
+            let mut record: Value = serde_json::from_str(&text).unwrap();
+            record["place"] = json!("keyring");
+            record["tokens"] = Value::Null;
+            fs::write(&path, record.to_string()).unwrap();
+        }
+    }
+    let why = "its tokens are in the keyring, which cannot be used";
+    let status = world.auth(&["status"]).stdout;
+    assert!(status.contains(why), "{status}");
+    let mut client = world.start();
+    until(|| info(&mut client)[0]["status"] == "error");
+    let error = info(&mut client)[0]["error"].as_str().unwrap().to_owned();
+    assert!(error.contains(why), "{error}");
+    let again = world.auth(&["login", "notes", "--no-keyring"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    until(|| names(&mut client).contains(&"notes_echo".to_owned()));
+}
+
+/// Proves: C71.
+#[test]
+fn with_a_redirect_uri_whose_port_is_taken_the_answer_is_pasted() {
+    let world = World::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let redirect = format!("http://127.0.0.1:{port}/callback");
+    let oauth = json!({ "redirect_uri": redirect });
+    world
+        .behind
+        .name(&json!({ "notes": { "url": world.url, "oauth": oauth } }));
+    let mut login = world
+        .auth_command(&["login", "notes", "--no-browser"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    let mut output = BufReader::new(login.stdout.take().unwrap());
+    output.read_line(&mut url).unwrap();
+    let sent = sent_to(url.trim());
+    assert!(sent.starts_with(&redirect), "{sent}");
+    writeln!(login.stdin.take().unwrap(), "{sent}").unwrap();
+    let done = login.wait_with_output().unwrap();
+    assert!(done.status.success(), "{done:?}");
 }

@@ -49,6 +49,8 @@ impl CommandGroups {
         }
         remove_old(place);
         let directory = place.join(format!("{PREFIX}{}", std::process::id()));
+        // Of an earlier server with this number, whose processes are gone.
+        remove(&directory);
         match fs::create_dir(&directory) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(shown)?,
@@ -78,10 +80,22 @@ impl CommandGroups {
     /// A new directory, for one command.
     pub(super) fn make(&self) -> io::Result<PathBuf> {
         self.remove_left();
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let directory = self.directory.join(number.to_string());
-        fs::create_dir(&directory)?;
-        Ok(directory)
+        for _ in 0..MAX_ATTEMPTS {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let directory = self.directory.join(number.to_string());
+            match fs::create_dir(&directory) {
+                Ok(()) => return Ok(directory),
+                // Something still runs there.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // Somebody who does not see this process has cleared up.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::create_dir(&self.directory)?;
+                    enable(&self.directory).map_err(io::Error::other)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("no cgroup could be made"))
     }
 
     /// Removes a directory, or later when its last process is only just ending.

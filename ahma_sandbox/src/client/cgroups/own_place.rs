@@ -17,19 +17,21 @@ pub(super) fn delegated_places() -> Result<Vec<PathBuf>, String> {
     let mounts = read("/proc/self/mountinfo").map_err(unreadable)?;
     let (mount, own) = own_directory(&groups, &mounts)
         .ok_or("the machine has no cgroups of version 2 that this process is in")?;
-    let mut found = Vec::new();
-    let mut undecided = Vec::new();
-    for place in own.ancestors().take_while(|it| it.starts_with(&mount)) {
-        match delegation(place) {
-            Delegation::Marked => {
-                // Everything below belongs to whoever it was given to.
-                found.append(&mut undecided);
-                found.push(place.to_owned());
-            }
-            Delegation::Owned => found.push(place.to_owned()),
-            Delegation::None => undecided.push(place.to_owned()),
-        }
-    }
+    let above: Vec<&Path> = own
+        .ancestors()
+        .take_while(|it| it.starts_with(&mount))
+        .collect();
+    let found = match above.iter().position(|place| is_delegated_unit(place)) {
+        // Everything below belongs to whoever it was given to.
+        Some(last) => above
+            .iter()
+            .take(last + 1)
+            .map(|it| (*it).to_owned())
+            .collect(),
+        // As in a container of an ordinary user.
+        None if is_owned(&own) => vec![own.clone()],
+        None => Vec::new(),
+    };
     match found.is_empty() {
         true => Err(format!(
             "the cgroup of this process ({}) is not delegated to its user",
@@ -44,29 +46,22 @@ fn read(path: &str) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
-enum Delegation {
-    /// Whoever manages the cgroups of the machine says so.
-    Marked,
-    /// It belongs to the user of this process, who is not root.
-    Owned,
-    None,
-}
-
-fn delegation(place: &Path) -> Delegation {
+/// Whether whoever manages the cgroups of the machine has given this one away, to somebody else than another manager: what a user's
+/// own systemd has below itself is its, and has limits that must not be left.
+fn is_delegated_unit(place: &Path) -> bool {
     let is_marked = ["user.delegate", "trusted.delegate"].iter().any(|name| {
         let mut value = [0_u8; 2];
         getxattr(place, *name, &mut value[..]).is_ok_and(|length| value.get(..length) == Some(b"1"))
     });
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    is_marked && !(name.starts_with("user@") && name.ends_with(".service"))
+}
+
+/// Whether it belongs to the user of this process, who is not root.
+fn is_owned(place: &Path) -> bool {
     let own = geteuid();
-    let is_owned = || {
-        let owner = stat(place).is_ok_and(|it| it.st_uid == own.as_raw());
-        !own.is_root() && owner && access(place, Access::WRITE_OK).is_ok()
-    };
-    match is_marked {
-        true => Delegation::Marked,
-        false if is_owned() => Delegation::Owned,
-        false => Delegation::None,
-    }
+    let is_owner = stat(place).is_ok_and(|it| it.st_uid == own.as_raw());
+    !own.is_root() && is_owner && access(place, Access::WRITE_OK).is_ok()
 }
 
 /// Where cgroups of version 2 are shown, and the directory of the own one there.

@@ -86,6 +86,7 @@ impl Scope {
             input_writer: None,
             deadline: Some(Duration::from_secs(60)),
             is_service: false,
+            success_exit_codes: Vec::new(),
             restrictions: Restrictions::default(),
         };
         let start = Instant::now();

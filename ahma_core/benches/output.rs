@@ -72,6 +72,7 @@ async fn measure() {
                 input_writer: None,
                 deadline: Some(Duration::from_secs(600)),
                 is_service: false,
+                success_exit_codes: Vec::new(),
                 restrictions: Restrictions::default(),
             };
             reset_peak();

@@ -58,7 +58,8 @@ fn flags(tool: &ToolSpec) -> Vec<String> {
     for argument in &tool.arguments {
         match &argument.delivery {
             Delivery::Flag(flag) | Delivery::File(Some(flag)) => flags.push(flag.text.clone()),
-            Delivery::Positional(_) | Delivery::File(None) | Delivery::Stdin => {}
+            Delivery::Positional(_) | Delivery::File(None) | Delivery::Stdin | Delivery::Env(_) => {
+            }
         }
     }
     flags

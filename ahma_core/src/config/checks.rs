@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use super::fault::{Faults, JsonLocation};
 use super::field::Field;
-use super::raw::List;
+use super::raw::{List, bounds};
 
 /// Reports to the faults of the file at hand.
 #[derive(Clone, Copy)]
@@ -85,6 +85,17 @@ impl<'f> Checks<'f> {
             );
         }
         within
+    }
+
+    /// Every exit code of a list, faulty ones left out.
+    pub(super) fn exit_codes(&self, list: &List<i64>, place: &JsonLocation<'_>) -> Vec<u8> {
+        self.not_empty(list, place);
+        let mut codes = Vec::new();
+        for (index, given) in list.elements().iter().enumerate() {
+            let code = self.in_range(given, bounds::EXIT_CODE, &place.index(index));
+            codes.extend(code.and_then(|code| u8::try_from(code).ok()));
+        }
+        codes
     }
 
     /// Every element of a list of strings, faulty ones left out.

@@ -42,13 +42,32 @@ fn property(argument: &ArgumentSpec) -> Value {
             array
         }
     };
-    if let Some(description) = &argument.description {
-        property.insert("description".into(), description.as_str().into());
+    if let Some(description) = description(argument) {
+        property.insert("description".into(), description.into());
     }
     if let Some(default) = &argument.default {
         property.insert("default".into(), default.clone());
     }
     property.into()
+}
+
+/// The author's words, and what a schema that all clients understand cannot say.
+fn description(argument: &ArgumentSpec) -> Option<String> {
+    let list = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|it| format!("`{it}`")).collect();
+        names.join(", ")
+    };
+    let mut parts: Vec<String> = argument.description.iter().cloned().collect();
+    if !argument.conflicts_with.is_empty() {
+        parts.push(format!(
+            "Not together with {}.",
+            list(&argument.conflicts_with)
+        ));
+    }
+    if !argument.requires.is_empty() {
+        parts.push(format!("Only with {}.", list(&argument.requires)));
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 fn scalar_schema(scalar: &ScalarSpec) -> Map<String, Value> {

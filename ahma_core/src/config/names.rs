@@ -67,6 +67,25 @@ pub(super) fn join(parent: &str, subcommand: &str) -> String {
     }
 }
 
+/// Why a tool file may not set a variable of this name, and what to do; none when it may.
+pub(super) fn variable_fault(name: &str) -> Option<(String, &'static str)> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let begins_well = name.starts_with(|first: char| is_letter(first) && !first.is_ascii_digit());
+    if !begins_well || !name.chars().all(is_letter) {
+        return Some((
+            format!("`{name}` is not the name of a variable"),
+            "use letters, digits and `_`, not beginning with a digit",
+        ));
+    }
+    is_dangerous_variable(name).then(|| {
+        (
+            format!("a tool file may not set `{name}`"),
+            "it decides which code programs load or where they find their files; pass what the tool needs as an \
+             argument instead",
+        )
+    })
+}
+
 /// Whether a command could change which code a program loads by this variable, or which of the
 /// server's own settings it sees. The kernel sandbox holds either way; this keeps surprises out.
 pub(super) fn is_dangerous_variable(name: &str) -> bool {

@@ -7,6 +7,7 @@ mod argument;
 mod availability;
 mod delivery;
 mod inherit;
+mod relations;
 mod scalar;
 mod sequence;
 
@@ -244,6 +245,7 @@ impl Resolver<'_> {
             install_instructions: inherited.install_instructions,
             annotations: inherited.annotations,
             restrictions: inherited.restrictions,
+            success_exit_codes: inherited.success_exit_codes,
         }));
     }
 

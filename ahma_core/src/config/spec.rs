@@ -61,6 +61,8 @@ pub struct ToolSpec {
     pub annotations: Annotations,
     /// What the tool gives up of what the operator grants.
     pub restrictions: Restrictions,
+    /// Exit codes that mean success.
+    pub success_exit_codes: Vec<u8>,
     /// The JSON Schema (2020-12) of a call's arguments, meta parameters included.
     pub input_schema: Arc<Map<String, Value>>,
 }
@@ -180,6 +182,12 @@ pub struct ArgumentSpec {
     pub allow_dash: bool,
     /// How the value reaches the command.
     pub delivery: Delivery,
+    /// What is passed when a boolean is `false`.
+    pub negated_flag: Option<String>,
+    /// Arguments that cannot be given with it.
+    pub conflicts_with: Vec<String>,
+    /// Arguments without which it cannot be given.
+    pub requires: Vec<String>,
 }
 
 /// The values an argument takes.
@@ -242,6 +250,8 @@ pub enum Delivery {
     File(Option<Flag>),
     /// As the standard input.
     Stdin,
+    /// As a variable.
+    Env(String),
 }
 
 impl Delivery {
@@ -250,7 +260,7 @@ impl Delivery {
         match self {
             Delivery::Positional(_) => true,
             Delivery::Flag(flag) => !flag.joined,
-            Delivery::File(_) | Delivery::Stdin => false,
+            Delivery::File(_) | Delivery::Stdin | Delivery::Env(_) => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From bytes to a tree of JSON values that knows where each value stands.
 //!
-//! Strict JSON: no comments, no trailing commas, no byte-order mark, no repeated keys. This module
-//! knows nothing of tools.
+//! Strict JSON: no trailing commas, no byte-order mark, no repeated keys, and comments where a kind of file may have them. This
+//! module knows nothing of tools.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,6 +26,8 @@ pub(super) struct Advice {
     pub(super) too_deep: &'static str,
     pub(super) empty: &'static str,
     pub(super) several_documents: &'static str,
+    /// Whether it may hold comments.
+    pub(super) has_comments: bool,
 }
 
 /// For tool files.
@@ -34,6 +36,7 @@ pub(super) const TOOL_FILE: Advice = Advice {
     too_deep: "a tool file needs only a few levels of nesting",
     empty: "a tool file holds one JSON object with `name`, `description` and `command`",
     several_documents: "one file holds one tool; use a file for each",
+    has_comments: true,
 };
 
 /// Decodes the bytes of a file, or says what is wrong with them.
@@ -91,7 +94,7 @@ pub(super) fn parse<'t>(
 
 fn parse_tree<'t>(text: &'t str, advice: &Advice) -> Result<Value<'t>, Box<Fault>> {
     let strict = ParseOptions {
-        allow_comments: false,
+        allow_comments: advice.has_comments,
         allow_loose_object_property_names: false,
         allow_trailing_commas: false,
         allow_missing_commas: false,
@@ -128,10 +131,18 @@ fn parse_tree<'t>(text: &'t str, advice: &Advice) -> Result<Value<'t>, Box<Fault
 fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
     let mut in_string = false;
     let mut escaped = false;
+    let mut comment_ends = 0;
     for (offset, byte) in text.bytes().enumerate() {
+        if offset < comment_ends {
+            continue;
+        }
         if !in_string && byte == b'/' {
-            // A comment, or rubbish: the parser says so, and quotes behind it mean nothing.
-            return Ok(());
+            // What is neither is rubbish: the parser says so, and quotes behind it mean nothing.
+            match end_of_comment(text, offset) {
+                Some(end) => comment_ends = end,
+                None => return Ok(()),
+            }
+            continue;
         }
         if byte < 0x20 && (in_string || !matches!(byte, b'\n' | b'\r' | b'\t')) {
             let (message, hint) = match (in_string, byte) {
@@ -164,6 +175,16 @@ fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
         escaped = in_string && byte == b'\\' && !escaped;
     }
     Ok(())
+}
+
+/// Where a comment ends that begins here, if one does and ends.
+fn end_of_comment(text: &str, start: usize) -> Option<usize> {
+    let rest = text.get(start..)?;
+    match rest.get(..2)? {
+        "//" => Some(start + rest.find('\n').unwrap_or(rest.len())),
+        "/*" => Some(start + 2 + rest.get(2..)?.find("*/")? + 2),
+        _ => None,
+    }
 }
 
 /// Rewords the parser's verdict and adds the next step.

@@ -106,7 +106,40 @@ pub fn check_call(
         }
     }
     faults.extend(sliding_positional(arguments, given));
+    for argument in arguments.iter().filter(|it| is_used(it, given)) {
+        faults.extend(relation_fault(argument, arguments, given));
+    }
     faults
+}
+
+/// Whether an argument is given and says something: `false` leaves a flag out.
+fn is_used(argument: &ArgumentSpec, given: &Map<String, Value>) -> bool {
+    let says_no = |name: &String| given.get(name) == Some(&Value::Bool(false));
+    let is_off = argument.negated_flag.is_none()
+        && (says_no(&argument.name) || argument.alias.as_ref().is_some_and(says_no));
+    is_given(argument, given) && !is_off
+}
+
+/// An argument that excludes, or needs, another one.
+fn relation_fault(
+    argument: &ArgumentSpec,
+    arguments: &[ArgumentSpec],
+    given: &Map<String, Value>,
+) -> Option<ArgumentFault> {
+    let other = |name: &String| arguments.iter().find(|it| it.name == *name);
+    let is_there = |name: &&String| other(name).is_some_and(|it| is_used(it, given));
+    let fault = |message, hint| Some(ArgumentFault::new(&argument.name, message, Some(hint)));
+    if let Some(excluded) = argument.conflicts_with.iter().find(is_there) {
+        let message = format!("it cannot be given together with `{excluded}`");
+        return fault(message, "leave out one of the two".to_owned());
+    }
+    let has_default = |name: &&String| other(name).is_some_and(|it| it.default.is_some());
+    let mut needed = argument.requires.iter();
+    let missing = needed.find(|it| !is_there(it) && !has_default(it))?;
+    fault(
+        format!("it needs `{missing}`, which is not given"),
+        format!("give `{missing}` too"),
+    )
 }
 
 fn is_called(argument: &ArgumentSpec, name: &str) -> bool {
@@ -161,10 +194,10 @@ pub(super) fn check_argument(argument: &ArgumentSpec, value: &Value) -> Result<(
         .map_or(std::slice::from_ref(value), Vec::as_slice);
     let on_command_line = matches!(
         argument.delivery,
-        Delivery::Flag(_) | Delivery::Positional(_)
+        Delivery::Flag(_) | Delivery::Positional(_) | Delivery::Env(_)
     );
     if on_command_line && elements.iter().any(holds_nul) {
-        return Err("a command-line argument cannot hold a NUL character".to_owned());
+        return Err("a command-line argument or variable cannot hold a NUL character".to_owned());
     }
     if argument.allow_dash || !argument.delivery.is_a_word() {
         return Ok(());

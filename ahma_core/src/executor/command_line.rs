@@ -21,6 +21,8 @@ pub struct BuiltCommand {
     pub words: Vec<Arg>,
     /// The standard input.
     pub input: Option<String>,
+    /// Variables beside the usual ones.
+    pub env: Vec<(String, String)>,
 }
 
 /// One word of a command line.
@@ -79,6 +81,7 @@ pub fn build(
         return Ok(BuiltCommand {
             words: Vec::new(),
             input: None,
+            env: Vec::new(),
         });
     };
     Ok(assemble(line, tool, given))
@@ -88,12 +91,16 @@ fn assemble(line: &CommandLine, tool: &ToolSpec, given: &Map<String, Value>) -> 
     let mut options = Vec::new();
     let mut positionals = Vec::new();
     let mut input = None;
+    let mut env = Vec::new();
     for argument in &tool.arguments {
         let Some(value) = value_of(argument, given) else {
             continue;
         };
         match &argument.delivery {
-            Delivery::Flag(flag) => add_flag(&mut options, flag, value),
+            Delivery::Flag(flag) => match (value, &argument.negated_flag) {
+                (Value::Bool(false), Some(negated)) => options.push(Arg::Text(negated.clone())),
+                _ => add_flag(&mut options, flag, value),
+            },
             Delivery::Positional(separator) => {
                 if *separator == Separator::Dashes {
                     positionals.push(Arg::Text("--".to_owned()));
@@ -108,6 +115,7 @@ fn assemble(line: &CommandLine, tool: &ToolSpec, given: &Map<String, Value>) -> 
                 });
             }
             Delivery::Stdin => input = Some(text(value)),
+            Delivery::Env(name) => env.push((name.clone(), text(value))),
         }
     }
     if line.end_of_options && !positionals.is_empty() {
@@ -125,7 +133,7 @@ fn assemble(line: &CommandLine, tool: &ToolSpec, given: &Map<String, Value>) -> 
         words.extend(options);
         words.extend(positionals);
     }
-    BuiltCommand { words, input }
+    BuiltCommand { words, input, env }
 }
 
 /// What the caller gave, else the default. An empty array says nothing.

@@ -94,7 +94,7 @@ impl<'r> Driver<'r> {
             return None;
         }
         let ended_by_itself = stop.is_none();
-        let mut completion = completion_of(exit, stop, self.plan.deadline);
+        let mut completion = completion_of(exit, stop, self.plan);
         if ended_by_itself {
             completion.left_behind = self.command.killed();
         }
@@ -174,11 +174,11 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-fn completion_of(
-    exit: Result<Exit, NoExit>,
-    stop: Option<Stop>,
-    deadline: Option<Duration>,
-) -> Completion {
+fn completion_of(exit: Result<Exit, NoExit>, stop: Option<Stop>, plan: &CommandPlan) -> Completion {
+    let is_success = |code: i32| match plan.success_exit_codes.as_slice() {
+        [] => code == 0,
+        codes => codes.iter().any(|it| i32::from(*it) == code),
+    };
     let (exit_code, signal) = match exit {
         Ok(exit) => (exit.code, exit.signal),
         Err(_) => (None, None),
@@ -187,7 +187,7 @@ fn completion_of(
         (Some(Stop::Cancelled(reason)), _) => (OperationState::Cancelled, Some(reason)),
         (Some(Stop::Deadline), _) => (
             OperationState::TimedOut,
-            deadline.map(|it| match it.as_secs_f64() {
+            plan.deadline.map(|it| match it.as_secs_f64() {
                 1.0 => "stopped after 1 second".to_owned(),
                 seconds => format!("stopped after {seconds} seconds"),
             }),
@@ -197,7 +197,12 @@ fn completion_of(
             Some("the sandbox host died while the command ran".to_owned()),
         ),
         (None, Err(not_started)) => (OperationState::Failed, Some(not_started.to_string())),
-        (None, Ok(Exit { code: Some(0), .. })) => (OperationState::Completed, None),
+        (
+            None,
+            Ok(Exit {
+                code: Some(code), ..
+            }),
+        ) if is_success(code) => (OperationState::Completed, None),
         (None, Ok(_)) => (OperationState::Failed, None),
     };
     Completion {

@@ -50,6 +50,8 @@ pub struct CommandPlan {
     pub is_service: bool,
     /// What its tool gives up of what the operator granted.
     pub restrictions: Restrictions,
+    /// Exit codes that mean success; none means 0 alone.
+    pub success_exit_codes: Vec<u8>,
 }
 
 /// As much of a script, or of a word, as anybody is shown; a caller decides how long it is.

@@ -43,6 +43,9 @@ fn text(name: &str, description: &str, required: bool) -> ArgumentSpec {
         allow_dash: true,
         // Neither is a word of a command line: a script may hold anything.
         delivery: Delivery::Stdin,
+        negated_flag: None,
+        conflicts_with: Vec::new(),
+        requires: Vec::new(),
     }
 }
 

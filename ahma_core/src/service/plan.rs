@@ -189,7 +189,7 @@ pub(super) async fn declared(
     };
     let (usual, is_service) = (commands.timeout, call.is_service());
     let built = build(tool, &call.arguments, paths).map_err(described)?;
-    let environment = environment(context, tool);
+    let environment = environment(context, tool, built.env);
     let declared = tool
         .timeout_seconds
         .map(|it| Duration::from_secs(it.into()));
@@ -203,19 +203,26 @@ pub(super) async fn declared(
         deadline: call.deadline(declared.unwrap_or(usual)),
         is_service,
         restrictions: tool.restrictions,
+        success_exit_codes: tool.success_exit_codes.clone(),
         working_directory,
     })
 }
 
-/// The variables of a declared tool: the usual ones, its own, and a PATH that begins with what it has in the project.
-fn environment(context: &ServiceContext, tool: &ToolSpec) -> Environment {
+/// The variables of a declared tool: the usual ones, its own, those of this call, and a PATH that begins with what it has in the project.
+fn environment(
+    context: &ServiceContext,
+    tool: &ToolSpec,
+    of_call: Vec<(String, String)>,
+) -> Environment {
     let usual = &context.commands.environment;
-    if tool.env.is_empty() && tool.local_bin.is_empty() {
+    if tool.env.is_empty() && tool.local_bin.is_empty() && of_call.is_empty() {
         return Arc::clone(usual);
     }
     let mut environment = usual.to_vec();
-    environment.retain(|(known, _)| !tool.env.keys().any(|name| known == name.as_str()));
-    let own = tool.env.iter();
+    let mut own = tool.env.clone();
+    own.extend(of_call);
+    environment.retain(|(known, _)| !own.keys().any(|name| known == name.as_str()));
+    let own = own.into_iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.into())));
     let path = environment.iter_mut().find(|(name, _)| name == "PATH");
     if let (Some((_, path)), false) = (path, tool.local_bin.is_empty()) {
@@ -280,6 +287,7 @@ pub(super) async fn script(
         deadline: call.deadline(commands.timeout),
         is_service: call.is_service(),
         restrictions: Restrictions::default(),
+        success_exit_codes: Vec::new(),
         working_directory,
     })
 }

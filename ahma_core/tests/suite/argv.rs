@@ -240,3 +240,95 @@ proptest! {
 fn words_or_refusal(tool: &ToolSpec, call: &Value) -> Option<Vec<String>> {
     built(tool, call).is_ok().then(|| words(tool, call))
 }
+
+/// Proves: T55.
+#[test]
+fn a_boolean_that_is_false_passes_its_negated_flag_and_only_then() {
+    let tool = tools_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "options": [{ "name": "color", "type": "boolean", "negated_flag": "--no-color" }]
+    }))
+    .remove(0);
+    assert_eq!(words(&tool, &json!({})), ["t"]);
+    assert_eq!(words(&tool, &json!({ "color": true })), ["t", "--color"]);
+    assert_eq!(
+        words(&tool, &json!({ "color": false })),
+        ["t", "--no-color"]
+    );
+}
+
+/// Proves: T55.
+#[test]
+fn an_argument_can_become_a_variable_instead_of_a_word() {
+    let tool = tools_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "options": [
+            { "name": "level", "type": "integer", "env": "LEVEL" },
+            { "name": "name", "type": "string", "env": "NAME" }
+        ]
+    }))
+    .remove(0);
+    let command = built(&tool, &json!({ "level": 3.0, "name": "-x y" })).unwrap();
+    assert_eq!(command.words, [Arg::from("t")]);
+    let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(command.env, [own("LEVEL", "3"), own("NAME", "-x y")]);
+    let refused = built(&tool, &json!({ "name": "a\u{0}b" })).unwrap_err();
+    assert!(refused[0].contains("NUL"), "{refused:?}");
+}
+
+/// Proves: T54.
+#[test]
+fn arguments_that_exclude_or_need_each_other_are_told() {
+    let tool = tools_of(&json!({
+        "name": "t", "description": "T.", "command": "t",
+        "options": [
+            { "name": "up", "type": "boolean", "conflicts_with": ["down"], "alias": "u" },
+            { "name": "down", "type": "boolean" },
+            { "name": "by", "type": "integer", "requires_arguments": ["up"] },
+            { "name": "files", "type": "array", "conflicts_with": ["by"] }
+        ]
+    }))
+    .remove(0);
+    for call in [
+        json!({ "up": true }),
+        json!({ "down": true }),
+        json!({ "up": true, "down": false }),
+        json!({ "up": true, "by": 2 }),
+        json!({ "u": true, "by": 2, "files": [] }),
+        json!({}),
+    ] {
+        assert!(built(&tool, &call).is_ok(), "{call}");
+    }
+    for (call, why) in [
+        (
+            json!({ "up": true, "down": true }),
+            "cannot be given together with `down`",
+        ),
+        (
+            json!({ "u": true, "down": true }),
+            "cannot be given together with `down`",
+        ),
+        (json!({ "by": 2 }), "it needs `up`, which is not given"),
+        (
+            json!({ "by": 2, "up": false }),
+            "it needs `up`, which is not given",
+        ),
+        (
+            json!({ "up": true, "by": 2, "files": ["a"] }),
+            "together with `by`",
+        ),
+    ] {
+        let faults = built(&tool, &call).unwrap_err();
+        assert!(
+            faults.len() == 1 && faults[0].contains(why),
+            "{call}: {faults:?}"
+        );
+    }
+    // A client reads it where it reads the rest.
+    let schema = json!(tool.input_schema.as_ref());
+    assert_eq!(
+        schema["properties"]["up"]["description"],
+        "Not together with `down`."
+    );
+    assert_eq!(schema["properties"]["by"]["description"], "Only with `up`.");
+}

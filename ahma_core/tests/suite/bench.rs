@@ -62,6 +62,7 @@ impl Bench {
             input_writer: None,
             deadline: Some(Duration::from_secs_f64(seconds)),
             is_service: false,
+            success_exit_codes: Vec::new(),
             restrictions: Restrictions::default(),
         };
         self.executor.start(plan, &"test".into()).unwrap()

@@ -59,6 +59,7 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         input_writer: None,
         deadline: Some(Duration::from_secs(5)),
         is_service: false,
+        success_exit_codes: Vec::new(),
         restrictions: Restrictions::default(),
     };
     let operation = bench.executor.start(plan.clone(), &"test".into()).unwrap();
@@ -309,6 +310,7 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         input_writer: None,
         deadline: Some(Duration::from_secs(30)),
         is_service: false,
+        success_exit_codes: Vec::new(),
         restrictions: Restrictions::default(),
     };
     let operation = bench

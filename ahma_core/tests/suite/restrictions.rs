@@ -37,6 +37,7 @@ async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<Ope
         input_writer: None,
         deadline: Some(Duration::from_secs(30)),
         is_service: false,
+        success_exit_codes: Vec::new(),
         restrictions,
     };
     let operation = bench.executor.start(plan, &"test".into()).unwrap();

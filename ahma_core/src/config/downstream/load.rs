@@ -26,6 +26,7 @@ const ADVICE: Advice = Advice {
     too_deep: "the entry of a server needs only a few levels of nesting",
     empty: "write an object with `servers`: { \"servers\": { \"NAME\": { \"command\": … } } }",
     several_documents: "put all servers into one object",
+    has_comments: false,
 };
 
 /// Checks a file. Never fails: what is wrong is in the result, and a faulty entry does not keep another from working.

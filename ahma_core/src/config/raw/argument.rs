@@ -83,6 +83,22 @@ pub(crate) struct RawArgument {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub(crate) stdin: Field<bool>,
+    /// The value becomes this variable of the command instead of words of its command line. Options only.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub(crate) env: Field<String>,
+    /// The flag that is passed for `false`, such as `--no-color`. Booleans only.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^-[^\s=]+$"))]
+    pub(crate) negated_flag: Field<String>,
+    /// Names of arguments that cannot be given together with this one.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) conflicts_with: List<String>,
+    /// Names of arguments without which this one cannot be given.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) requires_arguments: List<String>,
 }
 
 /// Type of an argument.

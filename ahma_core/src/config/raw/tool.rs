@@ -122,6 +122,10 @@ pub(crate) struct RawToolFile {
     /// Upper limits for the command, below the server's own.
     #[serde(default)]
     pub(crate) limits: Field<RawLimits>,
+    /// Exit codes that mean success, as 1 does for a search that finds nothing; without it, 0 alone.
+    #[serde(default)]
+    #[schemars(length(min = 1), inner(range(min = 0, max = 255)))]
+    pub(crate) success_exit_codes: List<i64>,
 }
 
 /// A subcommand. Fields it leaves out are taken from the tool or subcommand around it.
@@ -227,6 +231,10 @@ pub(crate) struct RawSubcommand {
     /// Upper limits for the command, below the server's own.
     #[serde(default)]
     pub(crate) limits: Field<RawLimits>,
+    /// Exit codes that mean success, as 1 does for a search that finds nothing; without it, 0 alone.
+    #[serde(default)]
+    #[schemars(length(min = 1), inner(range(min = 0, max = 255)))]
+    pub(crate) success_exit_codes: List<i64>,
 }
 
 /// What a tool file and a subcommand have in common, so that both are resolved by the same code.
@@ -259,6 +267,7 @@ pub(crate) struct Level<'r> {
     pub(crate) network: &'r Field<bool>,
     pub(crate) writes: &'r Field<bool>,
     pub(crate) limits: &'r Field<RawLimits>,
+    pub(crate) success_exit_codes: &'r List<i64>,
 }
 
 /// Writes the view for both types, so that a field cannot be forgotten in one of them.
@@ -283,5 +292,5 @@ macro_rules! as_level {
 as_level!(
     description command fixed_args title enabled timeout_seconds synchronous service core subcommand
     options positional_args positional_args_first end_of_options env only_if local_bin
-    availability_check install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits
+    availability_check install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits success_exit_codes
 );

@@ -8,7 +8,7 @@ use super::super::names::argument_name_fault;
 use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
 use super::super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};
 use super::super::values::{META_PARAMETERS, check_argument};
-use super::{delivery, scalar};
+use super::{delivery, relations, scalar};
 
 /// Where an argument stands on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub(super) fn resolve_arguments(
         Position::Positional,
         &place.key("positional_args"),
     );
+    relations::check(raw, &resolved.arguments, place, checks);
     resolved.arguments
 }
 
@@ -100,6 +101,17 @@ impl Resolved<'_> {
             required: raw.required.copied().unwrap_or_default(),
             default: raw.default.value().cloned(),
             allow_dash: raw.allow_dash.copied().unwrap_or_default(),
+            negated_flag: delivery::flag(
+                &raw.negated_flag,
+                &place.key("negated_flag"),
+                self.checks,
+            ),
+            conflicts_with: self
+                .checks
+                .strings(&raw.conflicts_with, &place.key("conflicts_with")),
+            requires: self
+                .checks
+                .strings(&raw.requires_arguments, &place.key("requires_arguments")),
         };
         // Without a type nothing can be said about its values.
         if values.is_some() {
@@ -239,7 +251,7 @@ impl Resolved<'_> {
     fn refuse_misplaced(&self, raw: &RawArgument, kind: ArgumentType, place: &JsonLocation<'_>) {
         use ArgumentType::{Array, Boolean, Integer, Number, String};
         let is_one_of = |kinds: &[ArgumentType]| kinds.contains(&kind);
-        let rules: [(&str, bool, bool, &str); 9] = [
+        let rules: [(&str, bool, bool, &str); 11] = [
             (
                 "minimum",
                 raw.minimum.is_present(),
@@ -293,6 +305,18 @@ impl Resolved<'_> {
                 raw.stdin.is_present(),
                 is_one_of(&[String]),
                 "strings",
+            ),
+            (
+                "env",
+                raw.env.is_present(),
+                !is_one_of(&[Array]),
+                "arguments with one value",
+            ),
+            (
+                "negated_flag",
+                raw.negated_flag.is_present(),
+                is_one_of(&[Boolean]),
+                "booleans",
             ),
         ];
         for (field, present, fits, where_it_belongs) in rules {

@@ -3,7 +3,7 @@
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
-use super::super::raw::{RawAvailability, RawAvailabilityCommand, bounds};
+use super::super::raw::{RawAvailability, RawAvailabilityCommand};
 use super::super::spec::AvailabilityCheck;
 
 pub(super) fn resolve(
@@ -68,12 +68,7 @@ fn resolve_command(
     let program = checks.text(&raw.command, &place.key("command"));
     let args = checks.strings(&raw.args, &place.key("args"));
     let codes_at = place.key("success_exit_codes");
-    checks.not_empty(&raw.success_exit_codes, &codes_at);
-    let mut codes = Vec::new();
-    for (index, given) in raw.success_exit_codes.elements().iter().enumerate() {
-        let code = checks.in_range(given, bounds::EXIT_CODE, &codes_at.index(index));
-        codes.extend(code.and_then(|code| u8::try_from(code).ok()));
-    }
+    let mut codes = checks.exit_codes(&raw.success_exit_codes, &codes_at);
     if matches!(raw.success_exit_codes, Field::Missing) {
         codes.push(0);
     }

@@ -3,6 +3,7 @@
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
+use super::super::names::variable_fault;
 use super::super::raw::{RawArgument, ValueStyle};
 use super::super::spec::{Delivery, Flag, Separator};
 use super::argument::Position;
@@ -21,6 +22,14 @@ pub(super) fn resolve(
     let file_flag = flag(&raw.file_flag, &place.key("file_flag"), checks);
     if by_stdin {
         return Delivery::Stdin;
+    }
+    if let Some(name) = raw.env.value() {
+        if let Some((message, hint)) = variable_fault(name) {
+            checks
+                .faults
+                .add_with_hint(&place.key("env"), message, hint);
+        }
+        return Delivery::Env(name.clone());
     }
     if position == Position::Positional {
         let separator = match raw.end_of_options.copied() {
@@ -60,6 +69,8 @@ fn refuse_contradictions(
             ("flag", raw.flag.is_present()),
             ("value_style", raw.value_style.is_present()),
             ("file_flag", raw.file_flag.is_present()),
+            ("env", raw.env.is_present()),
+            ("negated_flag", raw.negated_flag.is_present()),
         ] {
             if present {
                 checks.misplaced(field, "options; a positional argument has no flag", place);
@@ -96,6 +107,20 @@ fn refuse_contradictions(
             }
         }
     }
+    if raw.env.is_present() {
+        for (field, present) in [
+            ("flag", raw.flag.is_present()),
+            ("negated_flag", raw.negated_flag.is_present()),
+            ("value_style", raw.value_style.is_present()),
+            ("allow_dash", raw.allow_dash.is_present()),
+            ("file_arg", raw.file_arg.is_present()),
+            ("stdin", raw.stdin.is_present()),
+        ] {
+            if present {
+                checks.misplaced(field, "arguments that are not a variable", place);
+            }
+        }
+    }
     if raw.stdin.copied() == Some(true) && raw.file_arg.copied() == Some(true) {
         checks.misplaced(
             "stdin",
@@ -105,7 +130,11 @@ fn refuse_contradictions(
     }
 }
 
-fn flag(given: &Field<String>, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option<String> {
+pub(super) fn flag(
+    given: &Field<String>,
+    place: &JsonLocation<'_>,
+    checks: Checks<'_>,
+) -> Option<String> {
     let flag = given.value()?;
     let well_formed = flag.starts_with('-')
         && flag.contains(|letter: char| letter != '-')

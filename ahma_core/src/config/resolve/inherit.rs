@@ -33,6 +33,7 @@ pub(super) struct Inherited {
     pub(super) guidance_key: Option<String>,
     pub(super) hints: BTreeMap<String, String>,
     pub(super) restrictions: Restrictions,
+    pub(super) success_exit_codes: Vec<u8>,
 }
 
 impl Default for Inherited {
@@ -56,6 +57,7 @@ impl Default for Inherited {
             guidance_key: None,
             hints: BTreeMap::new(),
             restrictions: Restrictions::default(),
+            success_exit_codes: vec![0],
         }
     }
 }
@@ -117,6 +119,10 @@ impl Inherited {
         if let Field::Value(limits) = raw.limits {
             self.take_limits(limits, &place.key("limits"), checks);
         }
+        if !raw.success_exit_codes.is_absent() {
+            let at = place.key("success_exit_codes");
+            self.success_exit_codes = checks.exit_codes(raw.success_exit_codes, &at);
+        }
         self
     }
 
@@ -144,25 +150,8 @@ impl Inherited {
     fn take_env(&mut self, env: &TextMap, place: &JsonLocation<'_>, checks: Checks<'_>) {
         for (name, given) in env.value().into_iter().flatten() {
             let at = place.key(name);
-            let well_formed = name
-                .starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-                && name
-                    .chars()
-                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-            if !well_formed {
-                checks.faults.add_to_key(
-                    &at,
-                    format!("`{name}` is not the name of a variable"),
-                    "use letters, digits and `_`, not beginning with a digit".to_owned(),
-                );
-            } else if names::is_dangerous_variable(name) {
-                checks.faults.add_to_key(
-                    &at,
-                    format!("a tool file may not set `{name}`"),
-                    "it decides which code programs load or where they find their files; pass what \
-                     the tool needs as an argument instead"
-                        .to_owned(),
-                );
+            if let Some((message, hint)) = names::variable_fault(name) {
+                checks.faults.add_to_key(&at, message, hint.to_owned());
             } else if let Field::Value(value) = given
                 && checks.no_nul(value, &at)
             {

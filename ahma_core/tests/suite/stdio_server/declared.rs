@@ -244,3 +244,30 @@ fn tools_are_listed_with_title_promises_and_schema() {
     assert_eq!(look["inputSchema"]["properties"]["all"]["type"], "boolean");
     assert!(look["description"].as_str().unwrap().starts_with("L."));
 }
+
+/// Proves: T53, T55, T56.
+#[test]
+fn exit_codes_of_success_and_variables_of_a_call_count() {
+    let project = Workspace::new();
+    let tool = json!({
+        "name": "probe", "description": "Ends as it is told to.", "command": "sh", "synchronous": true,
+        "fixed_args": ["-c", "echo \"word: $WORD\"; exit \"$1\"", "sh"], "success_exit_codes": [0, 3],
+        "env": { "WORD": "of the file" },
+        "options": [{ "name": "word", "type": "string", "env": "WORD" }],
+        "positional_args": [{ "name": "code", "type": "integer", "required": true }]
+    });
+    project.write(
+        ".ahma/tools/probe.json",
+        format!("// What is tested here.\n{tool}"),
+    );
+    let mut served = Served::of(project, &[]);
+    let mut probe = |arguments: Value| served.client.call("probe", &arguments);
+    let well = probe(json!({ "code": 3, "word": "of the call" }));
+    assert!(!well.is_error, "{well:?}");
+    assert!(well.text.starts_with("word: of the call\n"), "{well:?}");
+    assert!(well.text.contains("completed, exit code 3"), "{well:?}");
+    let badly = probe(json!({ "code": 1 }));
+    assert!(badly.is_error, "{badly:?}");
+    assert!(badly.text.contains("word: of the file"), "{badly:?}");
+    assert!(badly.text.contains("failed, exit code 1"), "{badly:?}");
+}

@@ -176,6 +176,14 @@ impl SandboxHost {
         !self.scope.is_still_there()
     }
 
+    /// The same: here every script has a shell.
+    pub async fn spawn_by_shell(
+        &self,
+        request: CommandRequest,
+    ) -> Result<RunningCommand, SpawnError> {
+        self.spawn(request).await
+    }
+
     /// Has a command started.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         self.launch(request, None)

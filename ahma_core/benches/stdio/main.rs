@@ -138,24 +138,26 @@ fn inline(scope: &Path) {
     );
 }
 
-/// Scripts per second beside as many bare shells at the same time.
+/// Scripts per second beside as many bare shells at the same time: one that a shell has to run, and one that is a program.
 fn scripts(scope: &Path) {
     let mut server = shell(scope);
     for callers in [8, 32] {
-        let mut times: [Vec<f64>; 2] = Default::default();
-        for _ in 0..5 {
-            times[0].push(timed(|| server.many("true", CALLS, callers)));
-            times[1].push(timed(|| bare_shells(CALLS, callers)));
+        for script in ["true", "/bin/true"] {
+            let mut times: [Vec<f64>; 2] = Default::default();
+            for _ in 0..5 {
+                times[0].push(timed(|| server.many(script, CALLS, callers)));
+                times[1].push(timed(|| bare_shells(script, CALLS, callers)));
+            }
+            let [scripts, bare] = times.map(middle);
+            println!(
+                "{callers} callers: scripts per second ÷ bare bash -c {script} {:.2}",
+                bare / scripts
+            );
         }
-        let [scripts, bare] = times.map(middle);
-        println!(
-            "{callers} callers: scripts per second ÷ bare bash -c true {:.2}",
-            bare / scripts
-        );
     }
 }
 
-fn bare_shells(count: usize, at_once: usize) {
+fn bare_shells(script: &str, count: usize, at_once: usize) {
     let left = AtomicUsize::new(count);
     let take = |left: usize| left.checked_sub(1);
     thread::scope(|threads| {
@@ -166,7 +168,7 @@ fn bare_shells(count: usize, at_once: usize) {
                     .is_ok()
                 {
                     let status = Command::new("bash")
-                        .args(["-c", "true"])
+                        .args(["-c", script])
                         .stdin(Stdio::null())
                         .status();
                     assert!(status.unwrap().success());

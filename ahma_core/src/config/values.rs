@@ -197,7 +197,7 @@ pub(super) fn check_argument(argument: &ArgumentSpec, value: &Value) -> Result<(
         Delivery::Flag(_) | Delivery::Positional(_) | Delivery::Env(_)
     );
     if on_command_line && elements.iter().any(holds_nul) {
-        return Err("a command-line argument or variable cannot hold a NUL character".to_owned());
+        return Err("a command-line argument cannot hold a NUL character".to_owned());
     }
     if argument.allow_dash || !argument.delivery.is_a_word() {
         return Ok(());

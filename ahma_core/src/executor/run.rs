@@ -158,12 +158,12 @@ impl Run {
             }
         };
         // A host that dies before it has looked at the command did no harm; the next one runs it.
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             // The host is kept for as long as the command runs, even when another takes its place.
             let spawned = tokio::select! {
                 biased;
                 reason = self.operation.cancelled() => return Completion::cancelled(reason),
-                spawned = self.spawn(plan, &words) => spawned,
+                spawned = self.spawn(plan, &words, attempt == 0) => spawned,
             };
             let (host, mut command) = match spawned {
                 Ok(Some(started)) => started,
@@ -219,11 +219,18 @@ impl Run {
         &self,
         plan: &CommandPlan,
         words: &ArgFiles,
+        is_first: bool,
     ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Completion> {
         let failed = |explanation: String| Completion::new(OperationState::Failed, explanation);
         let host = self.hosts.host(&plan.restrictions).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
-        match host.spawn(plan.request(words.words.clone())).await {
+        let request = plan.request(words.words.clone());
+        let spawned = match is_first {
+            true => host.spawn(request).await,
+            // It may have been left out before.
+            false => host.spawn_by_shell(request).await,
+        };
+        match spawned {
             Ok(command) => {
                 if plan.kind == CommandKind::Script {
                     self.hosts.script_came(&host, &plan.restrictions);

@@ -19,7 +19,7 @@ use super::cgroups::CommandGroup;
 use super::handoff::{QUIET, ScriptHandoff};
 use super::link::{HostLink, Waiting};
 use crate::command::{CommandRequest, Exit, LimitReached, NoExit};
-use crate::error::SpawnError;
+use crate::error::{LaunchStep, SpawnError};
 use crate::input::Input;
 use crate::wire::{RunRequest, ToHost};
 
@@ -86,6 +86,8 @@ pub struct RunningCommand {
     /// How many processes were killed after the main one had ended.
     killed: u32,
     is_sent: bool,
+    /// It is a program whose shell was left out.
+    is_without_shell: bool,
     /// Where its limits are, if they are those of a cgroup.
     group: Option<Arc<CommandGroup>>,
     /// Of a shell that was warm.
@@ -149,6 +151,7 @@ impl RunningCommand {
             is_gone: false,
             killed: 0,
             is_sent: false,
+            is_without_shell: false,
             group: None,
             handoff: None,
             replace_at: None,
@@ -178,6 +181,14 @@ impl RunningCommand {
 
     fn interpret(&mut self, exit: Result<Result<Exit, NoExit>, RecvError>) -> Result<Exit, NoExit> {
         let exit = exit.unwrap_or(Err(NoExit::HostGone));
+        let exit = match exit {
+            // A shell runs what the kernel cannot, or says what is wrong.
+            Err(NoExit::NotStarted {
+                step: LaunchStep::Execute,
+                ..
+            }) if self.is_without_shell => Err(NoExit::NeverStarted),
+            exit => exit,
+        };
         let exit = match &self.handoff {
             Some(handoff) => handoff.interpret(exit),
             None => exit,
@@ -196,6 +207,11 @@ impl RunningCommand {
             };
         }
         self.exit.is_some()
+    }
+
+    /// Its shell was left out.
+    pub(super) fn stands_for_a_shell(&mut self) {
+        self.is_without_shell = true;
     }
 
     /// From now on it runs what was handed over to it.

@@ -14,6 +14,7 @@ use super::cgroups::{CommandGroup, CommandGroups};
 use super::command::{RunningCommand, open_input};
 use super::connection::Connection;
 use super::link::HostLink;
+use super::one_program::without_shell;
 use super::private_network::PrivateNetwork;
 use super::processes::Reaper;
 use super::warm::WarmShells;
@@ -113,12 +114,32 @@ impl SandboxHost {
     /// Has a command started. Whether its program could be executed is said by
     /// [`RunningCommand::exited`]: waiting for it here would cost every command a message.
     ///
-    /// A script (`SHELL -c -- SCRIPT`) goes to a warm shell, when there is one.
+    /// A script (`SHELL -c -- SCRIPT`) goes to a warm shell, when there is one. When there is none, and the script is
+    /// nothing but one program, no shell is started for it; if that was not to be had, the command has not begun
+    /// ([`NoExit::NeverStarted`](crate::NoExit)), and [`spawn_by_shell`](Self::spawn_by_shell) finds out why.
     pub async fn spawn(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let warm = self.warm.get();
         if let Some(command) = warm.and_then(|shells| shells.run(&request, self.link.running())) {
             return Ok(command);
         }
+        let direct = without_shell(&request);
+        let is_direct = direct.is_some();
+        let mut command = self.start(direct.unwrap_or(request)).await?;
+        if is_direct {
+            command.stands_for_a_shell();
+        }
+        Ok(command)
+    }
+
+    /// The same, with a shell for every script.
+    pub async fn spawn_by_shell(
+        &self,
+        request: CommandRequest,
+    ) -> Result<RunningCommand, SpawnError> {
+        self.start(request).await
+    }
+
+    async fn start(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
         let group = self.group().await?;
         RunningCommand::start(&self.link, request, &input, group, &[]).await

@@ -10,6 +10,7 @@ mod connection;
 mod handoff;
 mod host;
 mod link;
+mod one_program;
 mod private_network;
 mod processes;
 mod sandbox;

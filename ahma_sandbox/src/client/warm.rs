@@ -7,7 +7,6 @@
 //! little else runs, so that they never take the processor from a command that somebody waits for;
 //! what finds none is started the usual way. [`pool_sizer`] decides how many wait.
 
-mod one_program;
 mod pool_sizer;
 
 use std::collections::VecDeque;
@@ -22,11 +21,11 @@ use std::time::Instant;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use self::one_program::is_one_program;
 use self::pool_sizer::PoolSizer;
 use super::command::{RunningCommand, open_input};
 use super::handoff::{MAX_SCRIPT_LEN, ScriptHandoff};
 use super::link::HostLink;
+use super::one_program::is_one_program;
 use crate::command::CommandRequest;
 use crate::error::SpawnError;
 use crate::input::Input;

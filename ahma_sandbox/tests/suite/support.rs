@@ -165,11 +165,16 @@ impl Bench {
 }
 
 /// Waits for a command's output, exit, and the end of its last process.
-pub(crate) async fn finish(mut command: RunningCommand) -> Done {
+pub(crate) async fn finish(command: RunningCommand) -> Done {
+    finish_or_not(command).await.unwrap()
+}
+
+/// The same of one that may not have begun.
+pub(crate) async fn finish_or_not(mut command: RunningCommand) -> Result<Done, NoExit> {
     let output = patiently(read_output(&mut command)).await;
-    let exit = patiently(command.exited()).await.unwrap();
+    let exit = patiently(command.exited()).await;
     patiently(command.gone()).await;
-    Done { output, exit }
+    exit.map(|exit| Done { output, exit })
 }
 
 pub(crate) async fn read_output(command: &mut RunningCommand) -> String {

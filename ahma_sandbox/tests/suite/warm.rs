@@ -14,7 +14,7 @@ use ahma_tests::processes_below;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Bench, Done, exists, finish, patiently, processes_marked, read_line, unique_mark,
+    Bench, Done, exists, finish, finish_or_not, patiently, processes_marked, read_line, unique_mark,
 };
 
 /// A bench with so many shells waiting.
@@ -60,8 +60,18 @@ async fn spawn(bench: &Bench, request: CommandRequest) -> RunningCommand {
     patiently(bench.host.spawn(request)).await.unwrap()
 }
 
+/// As a server does: by a shell, where the program was not to be had without one.
 async fn run(bench: &Bench, text: &str) -> Done {
-    finish(spawn(bench, script(bench, text)).await).await
+    let command = spawn(bench, script(bench, text)).await;
+    match finish_or_not(command).await {
+        Err(NoExit::NeverStarted) => run_by_shell(bench, text).await,
+        done => done.unwrap(),
+    }
+}
+
+async fn run_by_shell(bench: &Bench, text: &str) -> Done {
+    let spawning = bench.host.spawn_by_shell(script(bench, text));
+    finish(patiently(spawning).await.unwrap()).await
 }
 
 /// The process that a script has become.

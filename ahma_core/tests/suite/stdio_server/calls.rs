@@ -3,7 +3,7 @@
 use std::fs;
 
 use ahma_tests::mcp::CallResult;
-use ahma_tests::{marked, processes_below, unique_mark, until};
+use ahma_tests::{Workspace, marked, processes_below, unique_mark, until};
 use serde_json::json;
 
 use super::Served;
@@ -365,4 +365,50 @@ fn a_script_may_begin_with_a_dash() {
     let result = served.sync("-x; echo after");
     assert!(result.text.contains("-x: command not found"), "{result:?}");
     assert!(result.text.contains("after\n"), "{result:?}");
+}
+
+/// Proves: S76.
+#[test]
+fn a_script_that_is_one_program_needs_no_shell_and_says_what_a_shell_would_say() {
+    let mut served = Served::of(Workspace::new(), &["--warm-shells", "0"]);
+    let mut run = |script: &str| {
+        served.client.call(
+            "sandboxed_shell",
+            &json!({ "command": script, "execution_mode": "sync" }),
+        )
+    };
+    // A shell would have set it.
+    let alone = run("printenv _");
+    assert!(
+        alone.is_error && alone.text.contains("exit code 1"),
+        "{alone:?}"
+    );
+    let in_shell = run("printenv _; true");
+    assert!(in_shell.text.contains("/printenv\n"), "{in_shell:?}");
+    let words = run("sh -c 'echo \"<$1> $PWD\"' sh 'a  b'");
+    let here = served.project.path().canonicalize().unwrap();
+    assert!(
+        words
+            .text
+            .starts_with(&format!("<a  b> {}\n", here.display())),
+        "{words:?}"
+    );
+    // Neither of them can be executed as it is.
+    served.project.write("plain", "echo I am a script\n");
+    served.project.make_executable("plain");
+    let plain = here.join("plain");
+    let mut run = |script: &str| {
+        served.client.call(
+            "sandboxed_shell",
+            &json!({ "command": script, "execution_mode": "sync" }),
+        )
+    };
+    let plain = run(plain.to_str().unwrap());
+    assert!(plain.text.starts_with("I am a script\n"), "{plain:?}");
+    let missing = run("no-such-program -x");
+    assert!(
+        missing.text.contains("no-such-program: command not found"),
+        "{missing:?}"
+    );
+    assert!(missing.text.contains("exit code 127"), "{missing:?}");
 }

@@ -1,7 +1,17 @@
 //! Which scripts are nothing but one program with its arguments.
 //!
 //! `bash -c` becomes such a program instead of starting it as a child. A warm shell is told to do the
-//! same: it saves a process, and a signal that ends the program is seen as a signal.
+//! same: it saves a process, and a signal that ends the program is seen as a signal. Where no shell waits, none is
+//! started for it at all.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use crate::command::CommandRequest;
+
+/// How functions are called that a shell takes from its environment.
+const FUNCTION: &[u8] = b"BASH_FUNC_";
 
 /// What the shell knows itself, or takes for a part of its language. Whatever is missing here would be
 /// looked for on the PATH, and not be found or be a program of the same name.
@@ -105,6 +115,54 @@ pub(super) fn is_one_program(script: &[u8]) -> bool {
     is_name && !is_relative && !is_known && are_words(script)
 }
 
+/// The request without the shell, where its script is one program. A program that is not found, or that only a shell can run, is
+/// not started then: the shell says why, or runs it.
+pub(super) fn without_shell(request: &CommandRequest) -> Option<CommandRequest> {
+    let [shell, flag, end, script] = request.arguments.as_slice() else {
+        return None;
+    };
+    let is_script =
+        flag == "-c" && end == "--" && Path::new(shell).file_name() == Some(OsStr::new("bash"));
+    let has_functions = || {
+        let mut names = request.environment.iter().map(|(name, _)| name.as_bytes());
+        names.any(|name| name.starts_with(FUNCTION))
+    };
+    if !is_script || !is_one_program(script.as_bytes()) || has_functions() {
+        return None;
+    }
+    let mut environment = request.environment.clone();
+    // What the shell would have told it.
+    environment.retain(|(name, _)| name != "PWD" && name != "SHLVL" && name != "OLDPWD");
+    environment.push(("PWD".into(), request.directory.clone().into_os_string()));
+    // It leaves, and its place is taken.
+    environment.push(("SHLVL".into(), "0".into()));
+    Some(CommandRequest {
+        arguments: words(script.as_bytes()),
+        environment,
+        ..request.clone()
+    })
+}
+
+/// The words of a script that is one program.
+fn words(script: &[u8]) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote = None;
+    for byte in script {
+        match (quote, *byte) {
+            (None, b' ') => words.extend(word.take()),
+            (None, open @ (b'\'' | b'"')) => {
+                quote = Some(open);
+                word.get_or_insert_default();
+            }
+            (Some(open), close) if open == close => quote = None,
+            (_, byte) => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
 /// Whether nothing but plain letters stands outside quotes, and nothing is filled in inside them.
 fn are_words(script: &[u8]) -> bool {
     let mut quote = None;
@@ -144,6 +202,56 @@ mod tests {
         ] {
             assert!(is_one_program(script.as_bytes()), "{script}");
         }
+    }
+
+    #[test]
+    fn its_words_are_those_of_the_shell() {
+        for script in [
+            "printf2 a  b",
+            "git commit -m 'one; two $x' --author=\"A B\"",
+            "x ''  \"\" a'b c'\"d\"e",
+            "x \"it's\" 'say \"no\"'",
+        ] {
+            assert!(is_one_program(script.as_bytes()), "{script}");
+            let shown = format!("f() {{ printf '<%s>' \"$@\"; }}; f {script}");
+            let said = std::process::Command::new("bash")
+                .args(["-c", &shown])
+                .output();
+            let ours: Vec<u8> = words(script.as_bytes())
+                .iter()
+                .flat_map(|word| [b"<", word.as_bytes(), b">"].concat())
+                .collect();
+            assert_eq!(said.unwrap().stdout, ours, "{script}");
+        }
+    }
+
+    #[test]
+    fn only_a_plain_script_for_bash_goes_without_it() {
+        let of = |arguments: &[&str], variables: &[&str]| {
+            let request = CommandRequest {
+                arguments: arguments.iter().map(OsString::from).collect(),
+                environment: variables
+                    .iter()
+                    .map(|it| ((*it).into(), "x".into()))
+                    .collect(),
+                directory: "/scope/sub".into(),
+                input: crate::input::Input::Nothing,
+            };
+            without_shell(&request)
+        };
+        let direct = of(&["/bin/bash", "-c", "--", "git log"], &["PWD", "A"]).unwrap();
+        assert_eq!(direct.arguments, ["git", "log"]);
+        let variable = |name: &str, value: &str| (name.into(), value.into());
+        let expected = [
+            variable("A", "x"),
+            variable("PWD", "/scope/sub"),
+            variable("SHLVL", "0"),
+        ];
+        assert_eq!(direct.environment, expected);
+        assert!(of(&["/bin/sh", "-c", "--", "git log"], &[]).is_none());
+        assert!(of(&["/bin/bash", "-c", "--", "git log; ls"], &[]).is_none());
+        assert!(of(&["/bin/bash", "-c", "git log"], &[]).is_none());
+        assert!(of(&["/bin/bash", "-c", "--", "git log"], &["BASH_FUNC_git%%"]).is_none());
     }
 
     #[test]

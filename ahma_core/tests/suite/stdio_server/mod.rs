@@ -41,6 +41,8 @@ mod roots;
 mod rubbish;
 mod sequences;
 mod server_info;
+mod sign_in_commands;
+mod sign_in_world;
 mod signing_in;
 mod soak;
 mod surface;

@@ -1,0 +1,235 @@
+//! A server that wants to know who asks, with an authorization server beside it: processes of the test's on loopback ports.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use ahma_tests::mcp::McpProcess;
+use ahma_tests::{Finished, repository, until};
+use serde_json::{Value, json};
+
+use super::AHMA_MCP;
+use super::behind::{Behind, names, script};
+
+/// A server that wants a token, and a file that names it.
+pub(super) struct World {
+    pub(super) behind: Behind,
+    pub(super) url: String,
+    server: Child,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        Self::with(3600)
+    }
+
+    /// With tokens that live so many seconds.
+    pub(super) fn with(life: u32) -> Self {
+        let behind = Behind::new(&json!({}));
+        let log = behind.log();
+        let mut server = Command::new("python3")
+            .args([script(), "--http=0".to_owned(), format!("--oauth={life}")])
+            .arg(format!("--log={}", log.display()))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        let output = server.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut port).unwrap();
+        let url = format!("http://127.0.0.1:{}/mcp", port.trim());
+        behind.name(&json!({ "notes": { "type": "http", "url": url } }));
+        World {
+            behind,
+            url,
+            server,
+        }
+    }
+
+    pub(super) fn state(&self) -> String {
+        self.behind
+            .place
+            .path()
+            .join("state")
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// The owner's command line, with a browser that goes where it is sent.
+    pub(super) fn auth_command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(AHMA_MCP);
+        command
+            .arg("--sandbox-scope")
+            .arg(self.behind.project())
+            .arg("--mcp-config")
+            .arg(self.behind.place.path().join("mcp.json"))
+            .arg("auth")
+            .args(arguments)
+            .current_dir(self.behind.project())
+            .env("XDG_STATE_HOME", self.state())
+            .env("BROWSER", browser())
+            // Nobody's keyring.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
+        command
+    }
+
+    pub(super) fn auth(&self, arguments: &[&str]) -> Finished {
+        let output = self.auth_command(arguments).stdin(Stdio::null()).output();
+        let output = output.unwrap();
+        Finished {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(super) fn login(&self) {
+        let done = self.auth(&["login", "notes"]);
+        assert_eq!(done.code, 0, "{done:?}");
+    }
+
+    pub(super) fn start(&self) -> McpProcess {
+        let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
+        self.behind.start_with(&[], &[bus])
+    }
+
+    /// A client with these capabilities, in the way of 2025-11-25 or without a handshake.
+    pub(super) fn start_asked(&self, elicitation: Option<&Value>) -> McpProcess {
+        let config = self.behind.place.path().join("mcp.json");
+        let arguments = [
+            "--sandbox-scope",
+            self.behind.project().to_str().unwrap(),
+            "--mcp-config",
+            config.to_str().unwrap(),
+        ];
+        let state = self.state();
+        let variables = [
+            ("XDG_STATE_HOME", state.as_str()),
+            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent"),
+        ];
+        let mut client = McpProcess::start(AHMA_MCP, &arguments, self.behind.project(), &variables);
+        if let Some(elicitation) = elicitation {
+            let params = json!({
+                "protocolVersion": "2025-11-25", "capabilities": { "elicitation": elicitation },
+                "clientInfo": { "name": "test", "version": "1" }
+            });
+            client.request("initialize", &params);
+            client.notify("notifications/initialized", &json!({}));
+        }
+        client
+    }
+
+    /// Has the tools of the server known, and nobody signed in.
+    pub(super) fn known_and_signed_out(&self) {
+        self.login();
+        let mut client = self.start();
+        until(|| names(&mut client).contains(&"notes_echo".to_owned()));
+        client.close();
+        assert_eq!(self.auth(&["logout", "notes"]).code, 0);
+    }
+
+    pub(super) fn tokens(&self) -> PathBuf {
+        self.behind.place.path().join("state/ahma_mcp/auth")
+    }
+}
+
+fn browser() -> String {
+    repository()
+        .join("tests/fixtures/upstream/browser.py")
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// Does what a person does with a URL.
+pub(super) fn open(url: &str) -> String {
+    let output = Command::new(browser()).arg(url).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+pub(super) fn url_in(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    words
+        .find(|it| it.contains("/authorize?"))
+        .unwrap()
+        .to_owned()
+}
+
+/// Where an authorization server sends the browser.
+pub(super) fn sent_to(url: &str) -> String {
+    let ask = "import sys, urllib.request as r\n\
+               class No(r.HTTPRedirectHandler):\n\
+               \x20   def redirect_request(self, *_): return None\n\
+               try: r.build_opener(No).open(sys.argv[1])\n\
+               except r.HTTPError as error: print(error.headers['Location'])";
+    let sent = Command::new("python3")
+        .args(["-c", ask, url])
+        .output()
+        .unwrap();
+    let sent = String::from_utf8(sent.stdout).unwrap();
+    sent.trim().to_owned()
+}
+
+/// Everything that was ever given out as a token.
+pub(super) fn is_secret_free(text: &str) -> bool {
+    !text.contains("access-") && !text.contains("refresh-")
+}
+
+pub(super) fn walk(top: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(top).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(walk(&path)),
+            false if path.is_file() => found.push(path),
+            false => {}
+        }
+    }
+    found
+}
+
+/// `auth login` of somebody who pastes: what has to be opened, and the rest of the program.
+pub(super) struct Pasting {
+    pub(super) url: String,
+    login: Child,
+    output: BufReader<std::process::ChildStdout>,
+}
+
+impl Pasting {
+    pub(super) fn begin(world: &World) -> Self {
+        let mut login = world
+            .auth_command(&["login", "notes", "--no-browser"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(login.stdout.take().unwrap());
+        let mut url = String::new();
+        output.read_line(&mut url).unwrap();
+        let url = url.trim().to_owned();
+        Pasting { url, login, output }
+    }
+
+    /// Pastes lines; what is said in the end, and what was complained of before.
+    pub(super) fn paste(mut self, lines: &str) -> (String, String) {
+        let mut input = self.login.stdin.take().unwrap();
+        writeln!(input, "{lines}").unwrap();
+        let mut said = String::new();
+        self.output.read_line(&mut said).unwrap();
+        let done = self.login.wait_with_output().unwrap();
+        let complaints = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.success(), "{complaints}");
+        (said, complaints)
+    }
+}

@@ -10,27 +10,36 @@ pub(super) struct KeyringFault(pub(super) String);
 
 #[cfg(feature = "keyring")]
 mod present {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::{Receiver, Sender, channel};
-    use std::sync::{LazyLock, Mutex, PoisonError};
     use std::time::Duration;
 
     use super::KeyringFault;
 
     /// Under which name programs that show keyrings list what is kept.
     const SERVICE: &str = "ahma_mcp";
-    /// How long its owner may take to unlock it.
-    const TIMEOUT: Duration = Duration::from_secs(20);
+    /// How long it may take to begin, and to be done: its owner may have to unlock it.
+    const TIMEOUT: Duration = Duration::from_secs(12);
 
     type Work = Box<dyn FnOnce() + Send>;
 
-    /// The thread that speaks with it; held by whoever waits for it.
-    static THREAD: LazyLock<Mutex<Sender<Work>>> = LazyLock::new(|| {
+    /// Somebody has waited in vain, and nothing has been done since.
+    static IS_STUCK: AtomicBool = AtomicBool::new(false);
+
+    /// To the thread that speaks with it.
+    static THREAD: LazyLock<Sender<Work>> = LazyLock::new(|| {
         let (sender, work): (Sender<Work>, Receiver<Work>) = channel();
         // Where there can be no thread, nobody takes the work, which is said then.
         let _ = std::thread::Builder::new()
             .name("keyring".to_owned())
-            .spawn(move || work.into_iter().for_each(|work| work()));
-        Mutex::new(sender)
+            .spawn(move || {
+                for work in work {
+                    work();
+                    IS_STUCK.store(false, Ordering::Release);
+                }
+            });
+        sender
     });
 
     fn ask<T: Send + 'static>(
@@ -38,15 +47,10 @@ mod present {
     ) -> Result<T, KeyringFault> {
         let silent =
             || KeyringFault("it does not answer; is it waiting to be unlocked?".to_owned());
-        // Who holds it waits for at most so long; nobody queues up behind two.
-        let thread = match THREAD.try_lock() {
-            Ok(thread) => thread,
-            Err(std::sync::TryLockError::Poisoned(it)) => it.into_inner(),
-            Err(std::sync::TryLockError::WouldBlock) => {
-                // Usually it takes some milliseconds.
-                THREAD.lock().unwrap_or_else(PoisonError::into_inner)
-            }
-        };
+        // Or threads that wait would pile up.
+        if IS_STUCK.load(Ordering::Acquire) {
+            return Err(silent());
+        }
         let (reply, answer) = channel();
         let work = move || {
             // Nobody waits any more: it must not be done later than whoever asked believes.
@@ -54,15 +58,17 @@ mod present {
                 let _ = reply.send(Some(work()));
             }
         };
-        thread.send(Box::new(work)).map_err(|_| silent())?;
-        let begun = answer.recv_timeout(TIMEOUT).map_err(|_| silent())?;
-        match begun {
-            Some(done) => done,
-            None => answer
-                .recv_timeout(TIMEOUT)
-                .ok()
-                .flatten()
-                .unwrap_or_else(|| Err(silent())),
+        THREAD.send(Box::new(work)).map_err(|_| silent())?;
+        let begun = answer.recv_timeout(TIMEOUT);
+        let done = begun.and_then(|_| answer.recv_timeout(TIMEOUT));
+        match done {
+            Ok(Some(done)) => done,
+            Ok(None) | Err(_) => {
+                IS_STUCK.store(true, Ordering::Release);
+                // Whatever it has done in between: when it is free again, it says so.
+                let _ = THREAD.send(Box::new(|| {}));
+                Err(silent())
+            }
         }
     }
 

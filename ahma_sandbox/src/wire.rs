@@ -8,7 +8,7 @@ use std::ffi::CString;
 
 /// Raised with every change of the format. Server and host are one program, so the two differ only
 /// when the program was replaced while it ran.
-pub(crate) const VERSION: u8 = 3;
+pub(crate) const VERSION: u8 = 4;
 
 pub(crate) const HEADER: usize = 16;
 
@@ -29,7 +29,7 @@ pub(crate) enum ToHost {
     /// What can be done before the policy comes, as JSON.
     PrewarmSpec(Vec<u8>),
     /// Start a command. Standard input and output come as descriptors, the way into its cgroup if the policy says that it has
-    /// one, and up to [`FURTHER`] more.
+    /// one, standard error if the request says that it is apart, and up to [`FURTHER`] more.
     Run(RunRequest),
     /// Ask the processes of a command to end.
     Terminate(u64),
@@ -76,6 +76,8 @@ pub(crate) enum FromHost {
 pub(crate) struct RunRequest {
     /// Number chosen by the server.
     pub(crate) id: u64,
+    /// Whether standard error is a descriptor of its own, not that of standard output.
+    pub(crate) is_apart: bool,
     /// Where it runs.
     pub(crate) directory: CString,
     /// The program and its arguments; at least one.
@@ -251,11 +253,7 @@ impl FromHost {
             }
             EXITED => {
                 empty(body)?;
-                let last = match first {
-                    0 => false,
-                    1 => true,
-                    _ => return Err(WireError::Content),
-                };
+                let last = flag(first)?;
                 Ok(FromHost::Exited {
                     id,
                     status: number,
@@ -265,6 +263,14 @@ impl FromHost {
             GONE => empty(body).map(|()| FromHost::Gone { id, killed: number }),
             kind => Err(WireError::Kind(kind)),
         }
+    }
+}
+
+fn flag(number: u16) -> Result<bool, WireError> {
+    match number {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(WireError::Content),
     }
 }
 
@@ -288,7 +294,7 @@ impl RunRequest {
         // The split between arguments and environment; both are bounded by MAX_PAYLOAD.
         let header = Header {
             kind: RUN,
-            first: 0,
+            first: u16::from(self.is_apart),
             number: i32::try_from(self.arguments.len()).unwrap_or(i32::MAX),
             id: self.id,
         };
@@ -297,6 +303,7 @@ impl RunRequest {
 
     fn decode(header: Header, body: &[u8]) -> Result<Self, WireError> {
         let argument_count = usize::try_from(header.number).map_err(|_| WireError::Content)?;
+        let is_apart = flag(header.first)?;
         let Some((0, words)) = body.split_last() else {
             return Err(WireError::Truncated);
         };
@@ -313,6 +320,7 @@ impl RunRequest {
         let environment = arguments.split_off(argument_count);
         Ok(RunRequest {
             id: header.id,
+            is_apart,
             directory,
             arguments,
             environment,
@@ -354,12 +362,13 @@ mod tests {
         #[test]
         fn a_request_survives_the_way(
             id: u64,
+            is_apart: bool,
             directory in words(1..2),
             arguments in words(1..6),
             environment in words(0..6),
         ) {
             let directory = directory[0].clone();
-            let message = ToHost::Run(RunRequest { id, directory, arguments, environment });
+            let message = ToHost::Run(RunRequest { id, is_apart, directory, arguments, environment });
             prop_assert_eq!(ToHost::decode(&message.encode()), Ok(message));
         }
 

@@ -47,7 +47,7 @@ pub(super) fn open_input(input: &Input) -> io::Result<OwnedFd> {
 }
 
 /// The request as it is sent to the host.
-fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError> {
+fn into_wire(request: CommandRequest, id: u64, is_apart: bool) -> Result<RunRequest, SpawnError> {
     if request.arguments.is_empty() {
         return Err(SpawnError::BadRequest(
             "there is no program to run".to_owned(),
@@ -59,6 +59,7 @@ fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError>
     });
     Ok(RunRequest {
         id,
+        is_apart,
         directory: text(request.directory.as_os_str(), "the working directory")?,
         environment: environment.collect::<Result<_, _>>()?,
         arguments: request
@@ -72,6 +73,15 @@ fn into_wire(request: CommandRequest, id: u64) -> Result<RunRequest, SpawnError>
 fn text(value: &OsStr, what: &str) -> Result<CString, SpawnError> {
     CString::new(value.as_bytes())
         .map_err(|_| SpawnError::BadRequest(format!("{what} holds a NUL character")))
+}
+
+/// Descriptors of a command beside standard input and output.
+#[derive(Default)]
+pub(super) struct Beside<'d> {
+    /// Standard error, where it is apart from the output.
+    pub(super) errors: Option<BorrowedFd<'d>>,
+    /// Those from number 3 on.
+    pub(super) further: &'d [BorrowedFd<'d>],
 }
 
 /// A command that runs, or ran. Dropping it ends whatever is left of it.
@@ -103,12 +113,12 @@ impl RunningCommand {
         request: CommandRequest,
         input: &OwnedFd,
         group: Option<CommandGroup>,
-        further: &[BorrowedFd<'_>],
+        beside: Beside<'_>,
     ) -> Result<RunningCommand, SpawnError> {
         let id = host.next_id();
         let (output, writing) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
-        let message = ToHost::Run(into_wire(request, id)?);
+        let message = ToHost::Run(into_wire(request, id, beside.errors.is_some())?);
 
         let (exited, exit) = oneshot::channel();
         let (gone, end) = oneshot::channel();
@@ -123,7 +133,8 @@ impl RunningCommand {
         let group = group.map(Arc::new);
         let mut fds = vec![input.as_fd(), writing.as_fd()];
         fds.extend(group.as_ref().map(|it| it.door()));
-        fds.extend(further);
+        fds.extend(beside.errors);
+        fds.extend(beside.further);
         match host.connection.send(&message, &fds).await {
             Ok(()) => {
                 command.group.clone_from(&group);

@@ -11,7 +11,7 @@ use tokio::net::unix::pipe;
 use tokio::task::spawn_blocking;
 
 use super::cgroups::{CommandGroup, CommandGroups};
-use super::command::{RunningCommand, open_input};
+use super::command::{Beside, RunningCommand, open_input};
 use super::connection::Connection;
 use super::link::HostLink;
 use super::one_program::without_shell;
@@ -27,9 +27,6 @@ use crate::public_etc::PublicPath;
 use crate::report::SandboxReport;
 use crate::scope::DirectoryIdentity;
 use crate::wire::{FromHost, ToHost};
-
-/// Becomes the program that the words after it name, with standard error where the next descriptor leads.
-const APART: &str = r#"exec "$@" 2>&3 3>&-"#;
 
 /// A confined process that starts commands. Ends, with everything in it, when dropped.
 pub struct SandboxHost {
@@ -142,25 +139,25 @@ impl SandboxHost {
     async fn start(&self, request: CommandRequest) -> Result<RunningCommand, SpawnError> {
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
         let group = self.group().await?;
-        RunningCommand::start(&self.link, request, &input, group, &[]).await
+        RunningCommand::start(&self.link, request, &input, group, Beside::default()).await
     }
 
     /// Has a program started that is spoken with: its output is what it says on standard output alone. What it says on
     /// standard error comes apart.
     pub async fn spawn_apart(
         &self,
-        mut request: CommandRequest,
+        request: CommandRequest,
     ) -> Result<(RunningCommand, pipe::Receiver), SpawnError> {
         let (errors, writing) =
             pipe_with(PipeFlags::CLOEXEC).map_err(|error| SpawnError::Resources(error.into()))?;
         let errors = pipe::Receiver::from_owned_fd(errors).map_err(SpawnError::Resources)?;
-        // A host gives a command one pipe for both; a shell tells them apart.
-        let words = ["/bin/sh", "-c", APART, "sh"].map(OsString::from);
-        request.arguments.splice(..0, words);
         let input = open_input(&request.input).map_err(SpawnError::Resources)?;
-        let further = [writing.as_fd()];
         let group = self.group().await?;
-        let command = RunningCommand::start(&self.link, request, &input, group, &further).await?;
+        let beside = Beside {
+            errors: Some(writing.as_fd()),
+            ..Beside::default()
+        };
+        let command = RunningCommand::start(&self.link, request, &input, group, beside).await?;
         Ok((command, errors))
     }
 

@@ -22,7 +22,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use self::pool_sizer::PoolSizer;
-use super::command::{RunningCommand, open_input};
+use super::command::{Beside, RunningCommand, open_input};
 use super::handoff::{MAX_SCRIPT_LEN, ScriptHandoff};
 use super::link::HostLink;
 use super::one_program::is_one_program;
@@ -178,7 +178,11 @@ impl WarmShells {
             input: Input::Nothing,
         };
         let further = [file.as_fd(), triggered.as_fd()];
-        let command = RunningCommand::start(host, request, &input, None, &further).await?;
+        let beside = Beside {
+            further: &further,
+            ..Beside::default()
+        };
+        let command = RunningCommand::start(host, request, &input, None, beside).await?;
         self.lock().push_back(WarmShell {
             command,
             file,

@@ -40,6 +40,8 @@ pub(super) struct Job {
     pub(super) request: RunRequest,
     pub(super) input: OwnedFd,
     pub(super) output: OwnedFd,
+    /// Standard error, where it is not that of the output.
+    pub(super) errors: Option<OwnedFd>,
     /// Where the command has to enter its cgroup.
     pub(super) cgroup: Option<OwnedFd>,
     /// What the command finds from number 3 on.

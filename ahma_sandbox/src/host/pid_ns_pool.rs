@@ -227,6 +227,9 @@ impl Cell {
         shared
             .output
             .store(job.output.into_raw_fd(), Ordering::Relaxed);
+        if let Some(errors) = job.errors {
+            shared.errors.store(errors.into_raw_fd(), Ordering::Relaxed);
+        }
         if let Some(cgroup) = job.cgroup {
             shared.cgroup.store(cgroup.into_raw_fd(), Ordering::Relaxed);
         }

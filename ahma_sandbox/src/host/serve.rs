@@ -99,10 +99,18 @@ impl Host<'_> {
                     },
                     LimitedBy::Process | LimitedBy::ProcessOnly(_) => None,
                 };
+                let errors = match request.is_apart {
+                    true => match fds.next() {
+                        Some(errors) => Some(errors),
+                        None => return launcher.tell(&not_started(libc::EBADF)),
+                    },
+                    false => None,
+                };
                 let job = Job {
                     request,
                     input,
                     output,
+                    errors,
                     cgroup,
                     further: fds.take(FURTHER).collect(),
                 };

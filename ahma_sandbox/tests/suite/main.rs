@@ -12,6 +12,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod apart;
 mod attacks;
 mod cells;
 mod cgroups;

@@ -22,9 +22,10 @@ fn prepare(launcher: &Launcher, job: &Job) -> Result<(), Failure> {
     // A session of its own: no controlling terminal to type into, and one group to signal.
     setsid().at(LaunchStep::Session)?;
     sys::place_descriptor(job.input.as_fd(), 0).at(LaunchStep::Stdio)?;
-    // One pipe for both, so that the output is in the order it was written.
+    // One pipe for both, unless they are wanted apart: so the output is in the order it was written.
+    let errors = job.errors.as_ref().unwrap_or(&job.output);
     sys::place_descriptor(job.output.as_fd(), 1).at(LaunchStep::Stdio)?;
-    sys::place_descriptor(job.output.as_fd(), 2).at(LaunchStep::Stdio)?;
+    sys::place_descriptor(errors.as_fd(), 2).at(LaunchStep::Stdio)?;
     chdir(job.request.directory.as_c_str()).at(LaunchStep::WorkingDirectory)?;
     if let Some(cgroup) = &job.cgroup {
         rustix::io::write(cgroup, ENTER_CGROUP).at(LaunchStep::Limits)?;

@@ -192,7 +192,7 @@ fn reap(main: usize) -> (Option<i32>, Left, i32) {
 
 /// Closes the host's copies of the command's descriptors, in the table they share.
 pub(super) fn close_descriptors(cell: &Shared) {
-    let standard = [&cell.input, &cell.output, &cell.cgroup];
+    let standard = [&cell.input, &cell.output, &cell.errors, &cell.cgroup];
     for fd in standard.into_iter().chain(&cell.further) {
         let number = fd.swap(-1, Ordering::AcqRel);
         if number >= 0 {
@@ -255,9 +255,10 @@ fn become_program(cell: &Shared) -> Result<Infallible, Failure> {
     }
     let output = cell.output.load(Ordering::Acquire);
     raw::place(cell.input.load(Ordering::Acquire), 0).at(LaunchStep::Stdio)?;
-    // One pipe for both, so that the output is in the order it was written.
+    // One pipe for both, unless they are wanted apart: so the output is in the order it was written.
+    let errors = cell.errors.load(Ordering::Acquire);
     raw::place(output, 1).at(LaunchStep::Stdio)?;
-    raw::place(output, 2).at(LaunchStep::Stdio)?;
+    raw::place(if errors >= 0 { errors } else { output }, 2).at(LaunchStep::Stdio)?;
     for (fd, number) in cell.further.iter().zip(3..) {
         let fd = fd.load(Ordering::Acquire);
         if fd >= 0 {

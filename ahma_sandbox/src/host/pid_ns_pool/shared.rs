@@ -51,6 +51,8 @@ pub(super) struct Shared {
     /// Standard input and output, as numbers in the shared table; negative when closed.
     pub(super) input: AtomicI32,
     pub(super) output: AtomicI32,
+    /// Standard error, where it is apart; negative when it is that of the output.
+    pub(super) errors: AtomicI32,
     /// Where the command enters its cgroup; negative when it has none.
     pub(super) cgroup: AtomicI32,
     /// What the command finds from number 3 on.
@@ -86,6 +88,7 @@ impl Shared {
             kill: AtomicU64::new(0),
             input: AtomicI32::new(-1),
             output: AtomicI32::new(-1),
+            errors: AtomicI32::new(-1),
             cgroup: AtomicI32::new(-1),
             further: [const { AtomicI32::new(-1) }; FURTHER],
             directory: AtomicPtr::new(ptr::null_mut()),

@@ -87,6 +87,8 @@ impl Scope {
             deadline: Some(Duration::from_secs(60)),
             is_service: false,
             success_exit_codes: Vec::new(),
+            output: Default::default(),
+            events: None,
             restrictions: Restrictions::default(),
         };
         let start = Instant::now();

@@ -73,6 +73,8 @@ async fn measure() {
                 deadline: Some(Duration::from_secs(600)),
                 is_service: false,
                 success_exit_codes: Vec::new(),
+                output: Default::default(),
+                events: None,
                 restrictions: Restrictions::default(),
             };
             reset_peak();

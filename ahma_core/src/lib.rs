@@ -108,10 +108,13 @@ pub use stdio::{StdioConnection, Streams};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::executor::{
-        CommandKind, CommandPlan, Environment, Executor, HostPool, Job, JobDescription, Run,
-        command_line,
+        CommandKind, CommandPlan, Environment, EventPlan, Executor, HostPool, Job, JobDescription,
+        Run, command_line,
     };
-    pub use crate::operation::{AdmissionError, InputWriter, NewOperation};
+    pub use crate::operation::{
+        AdmissionError, Dialogue, InputWriter, MessageLevel, NewOperation, NewResult, Question,
+        ReportedError, ResultParts, Told,
+    };
     pub use crate::output::{
         INLINE_LIMIT, Output, Page, PageRequest, SPOOL_LIMIT, SearchHit, SpoolBudget, SpoolPlace,
     };

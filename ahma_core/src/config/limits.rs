@@ -17,6 +17,10 @@ pub(super) const PATTERN_LENGTH: usize = 1_000;
 pub(super) const PATTERN_MEMORY: usize = 256 * 1024;
 /// Bytes of a value that is compared with a regular expression.
 pub(super) const PATTERN_VALUE: usize = 64 * 1024;
+/// Bytes of one JSON Schema: it is compiled and kept.
+pub(super) const SCHEMA_BYTES: usize = 64 * 1024;
+/// Pictures that one tool may have.
+pub(super) const ICONS: usize = 8;
 /// Tool files of one directory.
 pub(super) const FILES_PER_DIRECTORY: usize = 1000;
 /// Bytes of all tool files of one directory.

@@ -13,6 +13,7 @@ pub mod files;
 
 mod catalog;
 mod checked;
+mod checked_schema;
 mod checks;
 mod decode;
 mod describe;
@@ -33,6 +34,7 @@ mod text;
 mod values;
 
 pub use catalog::{Catalog, RejectedFile};
+pub use checked_schema::CheckedSchema;
 pub use fault::Fault;
 pub use input_schema::input_schema;
 pub use load::{load, load_beside};
@@ -41,9 +43,9 @@ pub use raw::bounds::TIMEOUT_SECONDS;
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
 pub use server_facts::{ReservedTool, ServerFacts};
 pub use spec::{
-    Action, Annotations, ArgumentSpec, AvailabilityCheck, CommandLine, Delivery, Flag,
-    Restrictions, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec, ToolFile, ToolSpec,
-    ValueSpec,
+    Action, Annotations, ArgumentSpec, AvailabilityCheck, ClientNeeds, CommandLine, Delivery, Flag,
+    IconSpec, OutputKind, Restrictions, ResultSpec, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec,
+    TaskMode, ToolFile, ToolSpec, ValueSpec,
 };
 #[cfg(feature = "server")]
 pub(crate) use suggest::nearest;

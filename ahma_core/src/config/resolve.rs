@@ -3,6 +3,7 @@
 //! Works on one file at a time and reports all of its faults; what needs more than one file (names
 //! taken twice, targets of steps) is files by [`link`](super::link). Reads no file and runs nothing.
 
+mod answer;
 mod argument;
 mod availability;
 mod delivery;
@@ -119,6 +120,7 @@ impl Resolver<'_> {
             ),
             ("end_of_options", raw.end_of_options.is_present()),
             ("sequence", raw.sequence.is_present()),
+            ("input_schema", raw.input_schema.is_present()),
         ] {
             if present {
                 self.checks.faults.add_to_key(
@@ -191,6 +193,8 @@ impl Resolver<'_> {
         } else {
             argument::resolve_arguments(raw, place, self.checks)
         };
+        let own_schema = answer::own_schema(raw, is_sequence, &arguments, place, self.checks);
+        answer::check_leaf(raw, &inherited, is_sequence, &arguments, place, self.checks);
         let action = if is_sequence {
             let steps = sequence::resolve_steps(
                 raw,
@@ -229,10 +233,14 @@ impl Resolver<'_> {
                 inherited.guidance_key.as_deref(),
             ),
             action,
-            input_schema: Arc::new(input_schema(
-                &arguments,
-                self.facts.parameters(inherited.service),
-            )),
+            input_schema: match &own_schema {
+                Some(schema) => Arc::clone(schema.document()),
+                None => Arc::new(input_schema(
+                    &arguments,
+                    self.facts.parameters(inherited.service),
+                )),
+            },
+            own_schema,
             arguments,
             synchronous: inherited.synchronous,
             service: inherited.service,
@@ -246,6 +254,10 @@ impl Resolver<'_> {
             annotations: inherited.annotations,
             restrictions: inherited.restrictions,
             success_exit_codes: inherited.success_exit_codes,
+            result: inherited.result,
+            requires: inherited.requires,
+            task: inherited.task,
+            icons: inherited.icons,
         }));
     }
 

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::checked_schema::CheckedSchema;
+
 /// A tool file that was accepted.
 #[derive(Debug, Clone)]
 pub struct ToolFile {
@@ -65,6 +67,76 @@ pub struct ToolSpec {
     pub success_exit_codes: Vec<u8>,
     /// The JSON Schema (2020-12) of a call's arguments, meta parameters included.
     pub input_schema: Arc<Map<String, Value>>,
+    /// What the arguments have to agree with, where the file brings a schema of its own; the command then reads them.
+    pub own_schema: Option<CheckedSchema>,
+    /// What becomes of what the command writes.
+    pub result: ResultSpec,
+    /// What a client has to be able to do.
+    pub requires: ClientNeeds,
+    /// Whether a call is answered with a task; none leaves that to how long it takes.
+    pub task: Option<TaskMode>,
+    /// Pictures for clients that show one.
+    pub icons: Vec<IconSpec>,
+}
+
+/// What becomes of what a command writes.
+#[derive(Debug, Clone, Default)]
+pub struct ResultSpec {
+    /// What it is.
+    pub kind: OutputKind,
+    /// What structured content has to agree with.
+    pub schema: Option<CheckedSchema>,
+    /// The MIME type of an image or sound, where its bytes need not tell.
+    pub mime_type: Option<String>,
+}
+
+/// What a command writes to its standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutputKind {
+    /// Text for the model.
+    #[default]
+    Text,
+    /// One JSON document.
+    Json,
+    /// A picture, or the path of one.
+    Image,
+    /// A sound, or the path of one.
+    Audio,
+    /// Events, one JSON object a line.
+    Events,
+}
+
+/// What a client has to be able to do for a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClientNeeds {
+    /// To ask its user something.
+    pub elicitation: bool,
+    /// To have its model answer something.
+    pub sampling: bool,
+    /// To say which directories its user works in.
+    pub roots: bool,
+}
+
+/// Whether a call is answered with a task, where the client takes tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskMode {
+    /// It never is.
+    Never,
+    /// It is at once.
+    Optional,
+    /// It is at once, and refused where the client takes none.
+    Required,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IconSpec {
+    /// Its URL.
+    pub src: String,
+    /// Its MIME type.
+    pub mime_type: Option<String>,
+    /// Its sizes.
+    pub sizes: Vec<String>,
 }
 
 /// What a call of a tool does.

@@ -1,5 +1,6 @@
 //! One running command, followed to the end of its last process: deadline, TERM, KILL, and proof that nothing is left.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::{Exit, LimitReached, NoExit, RunningCommand};
@@ -8,7 +9,8 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::plan::CommandPlan;
-use crate::operation::{Completion, OperationHandle, OperationState};
+use super::streams::{Stream, Streams};
+use crate::operation::{Completion, Dialogue, OperationHandle, OperationState};
 
 /// How long processes are given to end by themselves when they are asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -27,19 +29,72 @@ const CHUNK: usize = 64 * 1024;
 /// What it holds once a command writes more than that at a time.
 const FLOOD_CHUNK: usize = 1024 * 1024;
 
+/// How long a question of a command waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+const NOBODY: &str = "nobody has answered in 10 minutes";
+
 /// Why the command is being stopped.
 enum Stop {
     Cancelled(String),
     Deadline,
 }
 
+/// One of the pipes that a command writes to.
+struct Reading {
+    pipe: Receiver,
+    buffer: Vec<u8>,
+    open: bool,
+}
+
+impl Reading {
+    fn new(pipe: Receiver) -> Self {
+        Reading {
+            pipe,
+            buffer: vec![0; LITTLE],
+            open: true,
+        }
+    }
+
+    /// What comes next; nothing at the end. May be dropped while it waits.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        let length = self.pipe.read(&mut self.buffer).await;
+        let length = length.ok().filter(|it| *it > 0);
+        let Some(length) = length else {
+            self.open = false;
+            return None;
+        };
+        let chunk = self.buffer[..length].to_vec();
+        match length {
+            LITTLE if self.buffer.len() == LITTLE => self.buffer.resize(CHUNK, 0),
+            CHUNK if self.buffer.len() == CHUNK => self.widen(),
+            _ => {}
+        }
+        Some(chunk)
+    }
+
+    /// Lets a flood pass in larger pieces. Where the kernel refuses, it goes on in small ones.
+    fn widen(&mut self) {
+        if ahma_sandbox::enlarge_pipe(&self.pipe, FLOOD_CHUNK).is_ok() {
+            self.buffer.resize(FLOOD_CHUNK, 0);
+        }
+    }
+}
+
 pub(super) struct Driver<'r> {
     operation: &'r OperationHandle,
     plan: &'r CommandPlan,
     command: RunningCommand,
-    output: Receiver,
-    buffer: Vec<u8>,
-    open: bool,
+    output: Reading,
+    errors: Option<Reading>,
+    streams: Streams<'r>,
+}
+
+/// How a command ended.
+pub(super) struct Driven {
+    pub(super) completion: Completion,
+    pub(super) limit_reached: Option<LimitReached>,
+    /// What was held back of what it wrote.
+    pub(super) held: Vec<u8>,
 }
 
 impl<'r> Driver<'r> {
@@ -48,21 +103,27 @@ impl<'r> Driver<'r> {
         plan: &'r CommandPlan,
         command: RunningCommand,
         output: Receiver,
+        errors: Option<Receiver>,
     ) -> Self {
         Driver {
             operation,
             plan,
             command,
-            output,
-            buffer: vec![0; LITTLE],
-            open: true,
+            output: Reading::new(output),
+            errors: errors.map(Reading::new),
+            streams: Streams::new(operation, plan),
         }
     }
 
     /// Follows the command to its end, and says which limit it reached; `None` when it never began and another host can run it.
-    pub(super) async fn drive(mut self) -> Option<(Completion, Option<LimitReached>)> {
+    pub(super) async fn drive(mut self) -> Option<Driven> {
         let deadline = self.plan.deadline.map(|it| Instant::now() + it);
         let operation = self.operation;
+        let plan = self.plan;
+        let dialogue = plan.events.as_ref().map(|it| &it.dialogue);
+        // How long the deadline has been moved because the command waited for answers.
+        let mut waited = Duration::ZERO;
+        let mut stands_still = false;
         let mut stop: Option<Stop> = None;
         // When timeout ends: first with politeness, then with everything.
         let mut limit = deadline;
@@ -72,24 +133,44 @@ impl<'r> Driver<'r> {
                 exit = self.command.exited() => break exit,
                 reason = operation.cancelled(), if stop.is_none() => {
                     stop = Some(Stop::Cancelled(reason));
+                    stands_still = false;
                     self.command.terminate();
                     limit = Some(Instant::now() + GRACE);
                 }
-                () = at(limit) => {
+                () = at(limit), if !stands_still => {
                     if stop.is_some() {
                         break self.kill().await;
+                    }
+                    if dialogue.is_some_and(|it| it.has_waited(waited)) {
+                        stands_still = true;
+                        continue;
                     }
                     stop = Some(Stop::Deadline);
                     self.command.terminate();
                     limit = Some(Instant::now() + GRACE);
                 }
-                length = self.output.read(&mut self.buffer), if self.open => {
-                    self.take(length).await;
+                chunk = self.output.next(), if self.output.open => {
+                    self.take(Stream::Output, chunk).await;
+                }
+                chunk = next(&mut self.errors) => self.take(Stream::Errors, chunk).await,
+                in_all = time_for_answers(dialogue), if stands_still => {
+                    limit = limit.map(|it| it + in_all.saturating_sub(waited));
+                    waited = in_all;
+                    stands_still = false;
+                }
+                number = unanswered(dialogue) => {
+                    if let Some(dialogue) = dialogue {
+                        dialogue.give_up(number, NOBODY);
+                    }
                 }
             }
         };
         self.drain().await;
         let is_gone = self.end_the_rest().await;
+        let held = self.streams.end().await;
+        if let Some(dialogue) = dialogue {
+            dialogue.end().await;
+        }
         if (stop.is_none(), exit) == (true, Err(NoExit::NeverStarted)) {
             return None;
         }
@@ -105,7 +186,11 @@ impl<'r> Driver<'r> {
             OperationState::Failed => self.command.limit_reached().await,
             _ => None,
         };
-        Some((completion, reached))
+        Some(Driven {
+            completion,
+            limit_reached: reached,
+            held,
+        })
     }
 
     /// Kills the command, again if need be, and waits for its exit.
@@ -133,37 +218,48 @@ impl<'r> Driver<'r> {
     /// Takes what is still in the pipe, and a little more if something holds it open.
     async fn drain(&mut self) {
         let end = Instant::now() + DRAIN;
-        while self.open {
+        while self.output.open || self.errors.as_ref().is_some_and(|it| it.open) {
             tokio::select! {
                 // The time first: something that never stops writing must not be waited for.
                 biased;
                 () = sleep_until(end) => return,
-                length = self.output.read(&mut self.buffer) => self.take(length).await,
+                chunk = self.output.next(), if self.output.open => self.take(Stream::Output, chunk).await,
+                chunk = next(&mut self.errors) => self.take(Stream::Errors, chunk).await,
             }
         }
     }
 
-    /// Lets a flood pass in larger pieces. Where the kernel refuses, it goes on in small ones.
-    fn widen(&mut self) {
-        if ahma_sandbox::enlarge_pipe(&self.output, FLOOD_CHUNK).is_ok() {
-            self.buffer.resize(FLOOD_CHUNK, 0);
+    async fn take(&mut self, from: Stream, chunk: Option<Vec<u8>>) {
+        if let Some(chunk) = chunk {
+            self.streams.take(from, chunk).await;
         }
     }
+}
 
-    async fn take(&mut self, length: std::io::Result<usize>) {
-        match length {
-            Ok(0) | Err(_) => self.open = false,
-            Ok(length) => {
-                let chunk = self.buffer[..length].to_vec();
-                match length {
-                    LITTLE if self.buffer.len() == LITTLE => self.buffer.resize(CHUNK, 0),
-                    CHUNK if self.buffer.len() == CHUNK => self.widen(),
-                    _ => {}
-                }
-                self.operation.write(chunk).await;
-            }
-        }
+/// What comes next; waits for ever where nothing can.
+async fn next(reading: &mut Option<Reading>) -> Option<Vec<u8>> {
+    match reading {
+        Some(reading) if reading.open => reading.next().await,
+        _ => std::future::pending().await,
     }
+}
+
+/// How long a command has waited for answers, once it does not wait for one: its time stands still meanwhile.
+async fn time_for_answers(dialogue: Option<&Arc<Dialogue>>) -> Duration {
+    match dialogue {
+        Some(dialogue) => dialogue.answered().await,
+        None => Duration::ZERO,
+    }
+}
+
+/// Waits until a question has waited for too long; which one.
+async fn unanswered(dialogue: Option<&Arc<Dialogue>>) -> u64 {
+    let Some(dialogue) = dialogue else {
+        return std::future::pending().await;
+    };
+    let question = dialogue.asked().await;
+    sleep_until(question.asked + PATIENCE).await;
+    question.number
 }
 
 /// Waits until a moment; for ever where there is none.

@@ -96,6 +96,7 @@ impl Executor {
             deadline,
             is_service,
             input,
+            result,
         } = job.describe();
         let lines = job.command_lines();
         let held = self.bytes.hold(lines.iter().map(CommandLine::len).sum());
@@ -109,6 +110,7 @@ impl Executor {
             deadline,
             is_service,
             input,
+            result,
             origin: origin.clone(),
         })?;
         let run = Run {

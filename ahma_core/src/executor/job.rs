@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::plan::CommandPlan;
 use super::run::Run;
 use crate::audit::CommandLine;
-use crate::operation::{Completion, InputWriter};
+use crate::operation::{Completion, InputWriter, NewResult};
 
 /// Work that becomes one operation. It runs commands through the [`Run`] it is given, or does without any.
 pub trait Job: Send + Sync + 'static {
@@ -38,6 +38,8 @@ pub struct JobDescription {
     pub is_service: bool,
     /// Where its input can be written, where it was asked for.
     pub input: Option<Arc<InputWriter>>,
+    /// What its result is made of, where that is more than its output.
+    pub result: Option<NewResult>,
 }
 
 impl Job for CommandPlan {
@@ -50,6 +52,7 @@ impl Job for CommandPlan {
             deadline: self.deadline,
             is_service: self.is_service,
             input: self.input_writer.clone(),
+            result: self.result(),
         }
     }
 

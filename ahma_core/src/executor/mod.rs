@@ -9,6 +9,7 @@ pub mod command_line;
 mod arg_files;
 mod byte_budget;
 mod drive;
+mod event_stream;
 #[expect(
     clippy::module_inception,
     reason = "the type the module is named after"
@@ -19,8 +20,11 @@ mod host_pool;
 mod internal_commands;
 mod job;
 mod plan;
+mod product;
 mod run;
 mod slots;
+mod streams;
+mod tool_event;
 
 pub(crate) use byte_budget::{ByteBudget, OF_ALL};
 pub use executor::Executor;
@@ -28,7 +32,10 @@ pub use host_pool::HostPool;
 pub(crate) use host_pool::WarmShells;
 pub(crate) use internal_commands::InternalCommands;
 pub use job::{Job, JobDescription};
-pub use plan::{CommandKind, CommandPlan, Environment};
+pub(crate) use event_stream::{BLOCK, LINE, STRUCTURED};
+pub use plan::{CommandKind, CommandPlan, Environment, EventPlan};
+pub(crate) use product::MAX_JSON;
 pub use run::Run;
 pub(crate) use run::{ExplainFailure, FailedCommand, ReportTrouble};
 pub(crate) use slots::Slots;
+pub(crate) use tool_event::VERSION as EVENTS_VERSION;

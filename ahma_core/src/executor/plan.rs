@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahma_sandbox::{CommandRequest, Input};
+use serde_json::Value;
 
 use super::command_line::Arg;
 use crate::audit::CommandLine;
-use crate::config::Restrictions;
-use crate::operation::InputWriter;
+use crate::config::{OutputKind, Restrictions, ResultSpec};
+use crate::operation::{Dialogue, InputWriter, NewResult};
 
 /// Everything a command finds in its environment. Shared, because most commands have the same.
 pub type Environment = Arc<Vec<(OsString, OsString)>>;
@@ -52,6 +53,19 @@ pub struct CommandPlan {
     pub restrictions: Restrictions,
     /// Exit codes that mean success; none means 0 alone.
     pub success_exit_codes: Vec<u8>,
+    /// What becomes of what it writes.
+    pub output: ResultSpec,
+    /// How it is spoken with, when it writes events.
+    pub events: Option<EventPlan>,
+}
+
+/// How a command that writes events is spoken with.
+#[derive(Debug, Clone)]
+pub struct EventPlan {
+    /// Where it is spoken with.
+    pub dialogue: Arc<Dialogue>,
+    /// The first line that it reads.
+    pub first_line: Arc<Value>,
 }
 
 /// As much of a script, or of a word, as anybody is shown; a caller decides how long it is.
@@ -67,6 +81,14 @@ impl CommandPlan {
             directory: self.working_directory.clone(),
             input: self.input.clone(),
         }
+    }
+
+    /// What its result is made of, where that is more than its output.
+    pub(super) fn result(&self) -> Option<NewResult> {
+        (self.output.kind != OutputKind::Text).then(|| NewResult {
+            spec: self.output.clone(),
+            dialogue: self.events.as_ref().map(|it| Arc::clone(&it.dialogue)),
+        })
     }
 
     /// Its command line for people: the script itself, or the program with its arguments.

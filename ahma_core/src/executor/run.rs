@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use ahma_sandbox::{Input, LimitReached, RunningCommand, SandboxHost, SpawnError, StartError};
 use futures_util::FutureExt as _;
+use tokio::net::unix::pipe::Receiver;
 use tokio::task::spawn_blocking;
 
 use super::arg_files::ArgFiles;
@@ -13,7 +14,9 @@ use super::drive::Driver;
 use super::gate::{Gate, Pass};
 use super::host_pool::HostPool;
 use super::plan::{CommandKind, CommandPlan};
+use super::product::Product;
 use crate::audit::{AuditContext, AuditLog, CommandLine};
+use crate::config::OutputKind;
 use crate::denial::Denial;
 use crate::operation::{Completion, OperationHandle, OperationState, OperationStore};
 use crate::tamper::ScopeGuard;
@@ -43,6 +46,9 @@ pub(crate) struct FailedCommand {
 
 /// Says why the sandbox was in the way of a command, where it probably was. May block.
 pub(crate) type ExplainFailure = Arc<dyn Fn(&FailedCommand) -> Option<Denial> + Send + Sync>;
+
+/// A command that was started: its host, and its standard error where that is apart.
+type Started = (Arc<SandboxHost>, RunningCommand, Option<Receiver>);
 
 /// An operation that is recorded when it begins and at its end.
 pub(super) struct Audited {
@@ -165,7 +171,7 @@ impl Run {
                 reason = self.operation.cancelled() => return Completion::cancelled(reason),
                 spawned = self.spawn(plan, &words, attempt == 0) => spawned,
             };
-            let (host, mut command) = match spawned {
+            let (host, mut command, errors) = match spawned {
                 Ok(Some(started)) => started,
                 Ok(None) => continue,
                 Err(completion) => return completion,
@@ -177,11 +183,23 @@ impl Run {
             let Some(output) = command.take_output() else {
                 break;
             };
-            let driver = Driver::new(&self.operation, plan, command, output);
-            if let Some((mut completion, limit_reached)) = driver.drive().await {
+            if let Some(events) = &plan.events {
+                let dialogue = Arc::clone(&events.dialogue);
+                let first_line = Arc::clone(&events.first_line);
+                // Whether and when the command reads it is its own business.
+                tokio::spawn(async move { dialogue.say(&first_line).await });
+            }
+            let driver = Driver::new(&self.operation, plan, command, output, errors);
+            if let Some(driven) = driver.drive().await {
+                let mut completion = driven.completion;
                 completion.warnings = self.hosts.not_restricted(&host);
-                completion.denial = self.explained(plan, &completion, limit_reached).await;
-                return completion;
+                completion.denial = self.explained(plan, &completion, driven.limit_reached).await;
+                let product = Product {
+                    operation: &self.operation,
+                    plan,
+                    scope: self.scope(),
+                };
+                return product.checked(completion, driven.held).await;
             }
         }
         let why = "sandbox hosts keep ending before they start the command".to_owned();
@@ -220,22 +238,26 @@ impl Run {
         plan: &CommandPlan,
         words: &ArgFiles,
         is_first: bool,
-    ) -> Result<Option<(Arc<SandboxHost>, RunningCommand)>, Completion> {
+    ) -> Result<Option<Started>, Completion> {
         let failed = |explanation: String| Completion::new(OperationState::Failed, explanation);
         let host = self.hosts.host(&plan.restrictions).await;
         let host = host.map_err(|error| failed(explain_start(&error)))?;
         let request = plan.request(words.words.clone());
-        let spawned = match is_first {
-            true => host.spawn(request).await,
+        let spawned = match (plan.output.kind, is_first) {
+            (OutputKind::Text, true) => host.spawn(request).await.map(|it| (it, None)),
             // It may have been left out before.
-            false => host.spawn_by_shell(request).await,
+            (OutputKind::Text, false) => host.spawn_by_shell(request).await.map(|it| (it, None)),
+            _ => {
+                let apart = host.spawn_apart(request).await;
+                apart.map(|(command, errors)| (command, Some(errors)))
+            }
         };
         match spawned {
-            Ok(command) => {
+            Ok((command, errors)) => {
                 if plan.kind == CommandKind::Script {
                     self.hosts.script_came(&host, &plan.restrictions);
                 }
-                Ok(Some((host, command)))
+                Ok(Some((host, command, errors)))
             }
             Err(SpawnError::HostGone) => Ok(None),
             Err(error) => Err(failed(error.to_string())),

@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::event::{OperationEvent, Publisher};
-use super::{Completion, InputWriter, OperationId, OperationRecord, OperationState};
+use super::{
+    Completion, InputWriter, NewResult, OperationId, OperationRecord, OperationState, ResultParts,
+};
 use crate::light_watch::LightWatch;
 use crate::output::{Output, SpoolPlace};
 
@@ -53,6 +55,8 @@ pub struct NewOperation {
     pub is_service: bool,
     /// Where its input can be written, where it was asked for.
     pub input: Option<Arc<InputWriter>>,
+    /// What its result is made of, where that is more than its output.
+    pub result: Option<NewResult>,
     /// Who asked for it.
     pub origin: Origin,
 }
@@ -69,6 +73,7 @@ pub struct OperationHandle {
     deadline: Option<Duration>,
     is_service: bool,
     input: Option<Arc<InputWriter>>,
+    result: Option<Box<ResultParts>>,
     origin: Origin,
     /// Whether the one who asked for it has been given its result.
     is_given: AtomicBool,
@@ -113,6 +118,7 @@ impl OperationHandle {
             deadline: new.deadline,
             is_service: new.is_service,
             input: new.input,
+            result: (new.result).map(|it| Box::new(ResultParts::new(it, spools.clone()))),
             origin: new.origin,
             is_given: AtomicBool::new(false),
             created: Instant::now(),
@@ -160,6 +166,11 @@ impl OperationHandle {
     /// Where its input can be written, where it was asked for.
     pub fn input(&self) -> Option<&Arc<InputWriter>> {
         self.input.as_ref()
+    }
+
+    /// What its result is made of, where that is more than its output.
+    pub fn result(&self) -> Option<&ResultParts> {
+        self.result.as_deref()
     }
 
     /// When it is stopped, once it runs.

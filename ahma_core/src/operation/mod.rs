@@ -8,17 +8,21 @@
 //! client, or know how a result is shown.
 
 mod completion;
+mod dialogue;
 mod event;
 mod filter;
 mod handle;
 mod input_writer;
+mod result_parts;
 mod store;
 
 pub use ahma_contract::{OperationId, OperationRecord, OperationState};
 
 pub use completion::Completion;
+pub use dialogue::{Dialogue, MessageLevel, Question, ReportedError, Told};
 pub use event::{OperationEvent, OperationEvents};
 pub use filter::OperationFilter;
 pub use handle::{NewOperation, OperationHandle, Origin};
 pub use input_writer::InputWriter;
+pub use result_parts::{NewResult, ResultParts};
 pub use store::{AdmissionError, OperationStore, Retention};

@@ -226,6 +226,9 @@ impl OperationStore {
         });
         if changed {
             operation.output().finish();
+            if let Some(result) = operation.result() {
+                result.product().finish();
+            }
             operations.ended.push_back(Arc::clone(operation));
             self.forget_old(&mut operations);
             drop(operations);

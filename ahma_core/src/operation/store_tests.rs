@@ -27,6 +27,7 @@ fn begin(store: &OperationStore, tool: &str) -> Arc<OperationHandle> {
         deadline: None,
         is_service: false,
         input: None,
+        result: None,
         origin: "test".into(),
     };
     store.begin(new).unwrap()
@@ -85,6 +86,7 @@ async fn only_so_many_unfinished_operations_are_taken() {
         deadline: None,
         is_service: false,
         input: None,
+        result: None,
         origin: "test".into(),
     };
     let refused = store.begin(new.clone()).unwrap_err();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Cleans a piece of output.
-pub(super) fn clean(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn clean(bytes: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(bytes);
     if !text.bytes().any(is_control) {
         return text;

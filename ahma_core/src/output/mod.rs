@@ -12,6 +12,7 @@
 mod capture;
 mod clean;
 mod lines;
+mod media_type;
 mod page;
 mod spool;
 mod spool_budget;
@@ -19,6 +20,8 @@ mod store;
 mod watch;
 
 pub use capture::INLINE_LIMIT;
+pub(crate) use clean::clean;
+pub(crate) use media_type::media_type;
 pub(crate) use page::MAX_PAGE_LEN;
 pub use page::{Page, PageRequest, SearchHit};
 pub use spool::SPOOL_LIMIT;

@@ -167,6 +167,21 @@ impl Output {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// All of it, or the first `most` bytes. An error when a part was not kept.
+    pub(crate) async fn all(&self, most: u64) -> io::Result<Vec<u8>> {
+        let total = self.totals().bytes.min(most);
+        let mut all = Vec::with_capacity(usize::try_from(total).unwrap_or_default());
+        while (all.len() as u64) < total {
+            let left = usize::try_from(total).unwrap_or(usize::MAX) - all.len();
+            match self.raw(all.len() as u64, left).await? {
+                Raw::Bytes(bytes) if bytes.is_empty() => break,
+                Raw::Bytes(bytes) => all.extend(bytes),
+                Raw::Lost { .. } => return Err(io::Error::other("a part of it was not kept")),
+            }
+        }
+        Ok(all)
+    }
+
     /// Raw bytes from an offset on: of the memory, of the disk, or of the end that is still held.
     pub(super) async fn raw(&self, offset: u64, length: usize) -> io::Result<Raw> {
         {

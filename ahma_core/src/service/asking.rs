@@ -75,19 +75,26 @@ impl AskClient for ClientWithSession {
                     "the client of this call opens no URLs for questions",
                 ));
             }
-            let request = CustomRequest::new("elicitation/create", Some(params));
-            let request = ServerRequest::CustomRequest(request);
-            let options = PeerRequestOptions::no_options();
-            let asked = peer.send_request_with_option(request, options).await;
-            let asked = asked.map_err(|it| not_answered(&it))?;
-            match answered(asked).await {
-                Ok(ClientResult::CustomResult(result)) => Ok(result.0),
-                Ok(result) => {
-                    serde_json::to_value(result).map_err(|it| error(-32603, it.to_string()))
-                }
-                Err(why) => Err(not_answered(&why)),
-            }
+            request(&peer, "elicitation/create", Some(params)).await
         })
+    }
+}
+
+/// Sends a request to a client of 2025-11-25 or earlier, and waits for its answer. Dropping the future takes the request back.
+pub(super) async fn request(
+    peer: &Peer<RoleServer>,
+    method: &str,
+    params: Option<Value>,
+) -> Result<Value, AskError> {
+    let request = CustomRequest::new(method, params);
+    let request = ServerRequest::CustomRequest(request);
+    let options = PeerRequestOptions::no_options();
+    let asked = peer.send_request_with_option(request, options).await;
+    let asked = asked.map_err(|it| not_answered(&it))?;
+    match answered(asked).await {
+        Ok(ClientResult::CustomResult(result)) => Ok(result.0),
+        Ok(result) => serde_json::to_value(result).map_err(|it| error(-32603, it.to_string())),
+        Err(why) => Err(not_answered(&why)),
     }
 }
 

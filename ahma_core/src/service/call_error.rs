@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde_json::Value;
+
 use crate::operation::AdmissionError;
 
 /// What kind of error a result is, for programs.
@@ -38,6 +42,14 @@ pub struct CallError {
     kind: ErrorKind,
     message: String,
     hint: Option<String>,
+    protocol: Option<Box<ProtocolError>>,
+}
+
+/// What an error of the protocol has besides its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ProtocolError {
+    code: i32,
+    data: Option<Value>,
 }
 
 impl CallError {
@@ -61,7 +73,23 @@ impl CallError {
             kind,
             message: message.into(),
             hint: None,
+            protocol: None,
         }
+    }
+
+    /// An error of the protocol, which no result can stand for.
+    pub(crate) fn of_protocol(code: i32, message: impl Into<String>, data: Option<Value>) -> Self {
+        CallError {
+            protocol: Some(Box::new(ProtocolError { code, data })),
+            ..CallError::failed(message)
+        }
+    }
+
+    /// The error of the protocol that it is, if it is one.
+    pub(crate) fn as_protocol(&self) -> Option<ErrorData> {
+        let error = self.protocol.as_ref()?;
+        let message = self.message.clone();
+        Some(ErrorData::new(ErrorCode(error.code), message, error.data.clone()))
     }
 
     /// An operation that is not taken in.

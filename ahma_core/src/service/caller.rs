@@ -4,8 +4,9 @@
 //! that goes on in the background ends, clients of 2025-11-25 and earlier are notified with a message, and also as progress
 //! where their call gave a token for it. 2026-07-28 has no place for either; its clients can have a task instead.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ahma_transport::{RawSlot, SessionHandle};
 use rmcp::RoleServer;
@@ -24,8 +25,12 @@ use super::asking;
 use super::context::ServiceContext;
 use super::one_hop::{RESERVED, without_reserved};
 use super::progress::LiveProgress;
+use super::questions::{Abilities, Brought, CallingClient, OpenClient};
 use super::respond::{RECORD_KEY, finished_text};
 use super::revision::is_stateless;
+use super::telling::Telling;
+use super::wanted_level::{WantedLevel, level_of};
+use crate::config::ClientNeeds;
 use crate::operation::{OperationHandle, Origin};
 use crate::registry::{Asking, ForeignProgress, ForeignServers};
 
@@ -58,6 +63,14 @@ pub(super) struct Caller {
     asking: Asking,
     /// Where a result is left that the SDK could not carry whole.
     whole: Option<RawSlot>,
+    /// What it can be asked for.
+    abilities: Abilities,
+    /// What it answers to questions of an earlier call.
+    brought: Brought,
+    /// Whether it is of 2026-07-28 or later.
+    is_stateless: bool,
+    /// Where it is told what a command says while its call is open.
+    telling: Option<Telling>,
 }
 
 /// Where notifications can be sent after the answer.
@@ -67,13 +80,13 @@ struct Listener {
     token: Option<ProgressToken>,
     /// How many progress notifications were sent.
     sent: Arc<AtomicU32>,
-    wants_messages: Arc<AtomicBool>,
+    wants_messages: Arc<WantedLevel>,
 }
 
 impl Caller {
     pub(super) fn of(
         context: &RequestContext<RoleServer>,
-        wants_messages: &Arc<AtomicBool>,
+        wants_messages: &Arc<WantedLevel>,
     ) -> Self {
         let stateless = is_stateless(context);
         let token = context.meta.get_progress_token();
@@ -109,18 +122,69 @@ impl Caller {
             passed_on: for_others(&context.meta),
             asking: Asking::Never("it can be asked while it calls a tool only"),
             whole: RawSlot::of(&context.extensions),
+            abilities: Abilities::of(context.client_capabilities().as_ref()),
+            brought: Brought::default(),
+            is_stateless: stateless,
+            telling: Some(Telling {
+                peer: context.peer.clone(),
+                token: context.meta.get_progress_token(),
+                least: match stateless {
+                    true => context.meta.log_level().map(level_of),
+                    false => Some(wants_messages.get()),
+                },
+            }),
         }
     }
 
     /// A client that calls a tool, and can be asked something meanwhile.
     pub(super) fn of_call(
         context: &RequestContext<RoleServer>,
-        wants_messages: &Arc<AtomicBool>,
+        wants_messages: &Arc<WantedLevel>,
         request: &CallToolRequestParams,
     ) -> Self {
         let mut caller = Caller::of(context, wants_messages);
         caller.asking = asking::of(context, &caller.origin.key, request);
+        caller.brought = Brought::of(request);
         caller
+    }
+
+    /// What it can be asked for, by the names of the methods.
+    pub(super) fn answers(&self) -> Vec<&'static str> {
+        self.abilities.methods()
+    }
+
+    /// What it can be asked for.
+    pub(super) fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    /// What of a tool's needs it does not have.
+    pub(super) fn lacks(&self, needs: ClientNeeds) -> ClientNeeds {
+        self.abilities.lack(needs)
+    }
+
+    /// It as a client that is asked while a command waits.
+    pub(super) fn open_client(&self) -> Option<OpenClient> {
+        let telling = self.telling.as_ref().filter(|_| !self.is_stateless)?;
+        Some(OpenClient {
+            peer: telling.peer.clone(),
+            abilities: self.abilities,
+        })
+    }
+
+    /// It as a client that is asked by the results of its calls, and what this call brings.
+    pub(super) fn calling_client(&self, tool: &str) -> Option<(CallingClient, Brought)> {
+        let client = CallingClient {
+            tool: tool.to_owned(),
+            abilities: self.abilities,
+            answers: BTreeMap::new(),
+        };
+        self.is_stateless.then(|| (client, self.brought.clone()))
+    }
+
+    /// Where it is told what a command says.
+    pub(super) fn telling(&self) -> Option<&Telling> {
+        self.telling.as_ref()
     }
 
     /// How a server behind this one can ask it something.
@@ -180,6 +244,10 @@ impl Caller {
             passed_on: Map::new(),
             asking: Asking::Never("a step of a sequence has no client"),
             whole: None,
+            abilities: Abilities::default(),
+            brought: Brought::default(),
+            is_stateless: false,
+            telling: None,
         }
     }
 
@@ -249,13 +317,13 @@ pub(super) async fn closed(session: Option<&SessionHandle>) {
 pub(super) fn pass_messages_on(
     foreign: &dyn ForeignServers,
     peer: Peer<RoleServer>,
-    wants_messages: Arc<AtomicBool>,
+    wants_messages: Arc<WantedLevel>,
 ) {
     let mut messages = foreign.messages();
     tokio::spawn(async move {
         loop {
             match messages.recv().await {
-                Ok(message) if wants_messages.load(Ordering::Relaxed) => {
+                Ok(message) if wants_messages.wants_ordinary() => {
                     let mut message = Map::clone(&message);
                     without_reserved(&mut message);
                     let params = Some(Value::Object(message));
@@ -286,7 +354,7 @@ impl Listener {
             });
             self.send("notifications/progress", progress).await;
         }
-        if self.wants_messages.load(Ordering::Relaxed) {
+        if self.wants_messages.wants_ordinary() {
             let message = json!({
                 "level": "info", "logger": "ahma_mcp", "data": text, "_meta": meta
             });

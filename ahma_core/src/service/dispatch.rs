@@ -10,9 +10,9 @@ use super::call_error::{CallError, ErrorKind};
 use super::caller::Caller;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
-use super::follow::follow;
+use super::follow::{follow, follow_on};
 use super::tools::{self, Request};
-use super::{foreign, plan, respond, sequence_plan, unknown_tool};
+use super::{foreign, needs, plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
@@ -56,6 +56,9 @@ pub(super) async fn call(
         Runner::Declared(tool) => declared(context, tool, arguments, caller).await,
         Runner::Foreign(tool) => foreign::call(context, &name, tool, arguments, caller).await,
     };
+    if let Some(error) = answer.as_ref().err().and_then(CallError::as_protocol) {
+        return Err(error);
+    }
     Ok(answer.unwrap_or_else(|error| {
         let (kind, client) = (error.kind(), &caller.origin.client);
         match kind {
@@ -72,20 +75,30 @@ async fn declared(
     arguments: Map<String, Value>,
     caller: &Caller,
 ) -> Result<CallToolResponse, CallError> {
+    needs::check(tool, caller)?;
     let call = plan::check(tool, arguments).await?;
     let usual = match tool.synchronous {
         true => ExecutionMode::Sync,
         false => ExecutionMode::Async,
     };
-    let answering = plan::answering(context, &call, usual).await?;
+    let mut answering = plan::answering(context, &call, usual).await?;
+    answering.task = tool.task;
+    answering.has_shape = tool.result.schema.is_some();
+    let mut client = caller.calling_client(&tool.name);
+    if let Some((client, brought)) = &mut client
+        && let Some(operation) = client.goes_on(std::mem::take(brought), context)?
+    {
+        return follow_on(context, operation, answering, caller, Some(client)).await;
+    }
+    let client = client.as_mut().map(|(client, _)| client);
     match &tool.action {
         Action::Run(_) => {
-            let plan = plan::declared(context, tool, call).await?;
-            follow(context, plan, answering, caller).await
+            let plan = plan::declared(context, tool, call, caller).await?;
+            follow(context, plan, answering, caller, client).await
         }
         Action::Sequence(steps) => {
             let job = sequence_plan::plan(context, tool, steps, &call).await?;
-            follow(context, job, answering, caller).await
+            follow(context, job, answering, caller, client).await
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) async fn call(
     }
     Ok(match outcome.get() {
         Some(Ok(result)) => passed_on(result.clone(), &operation, caller).await.into(),
-        Some(Err(_)) | None => respond::finished(&operation, context).into(),
+        Some(Err(_)) | None => respond::finished(&operation, context).await.into(),
     })
 }
 
@@ -139,6 +139,7 @@ impl Job for ForeignJob {
             deadline: Some(self.tool.timeout()),
             is_service: false,
             input: None,
+            result: None,
         }
     }
 

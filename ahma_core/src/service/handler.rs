@@ -16,7 +16,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
     InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     ServerConfig, SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
 };
@@ -32,6 +32,7 @@ use super::instructions::instructions;
 use super::list_changes::{ContentChanges, ListChanges, tell_client, tell_subscriber};
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
+use super::wanted_level::WantedLevel;
 use super::{caller, capabilities, content, dispatch, respond, tasks};
 use crate::registry::{ContentRequest, ToolSnapshot};
 
@@ -46,7 +47,7 @@ pub struct AhmaService {
     /// The scope its calls run in.
     binding: ScopeBinding,
     /// Whether the client wants messages about ordinary events.
-    wants_messages: Arc<AtomicBool>,
+    wants_messages: Arc<WantedLevel>,
     /// Whether somebody sees to it that the client hears of changes of the list.
     list_changed_subscribed: Arc<AtomicBool>,
     /// The declared tools that the client has listed last, or could have seen first.
@@ -77,7 +78,7 @@ impl AhmaService {
         AhmaService {
             binding,
             listed: Arc::new(Mutex::new(context.registry.current())),
-            wants_messages: Arc::new(AtomicBool::new(true)),
+            wants_messages: Arc::default(),
             list_changed_subscribed: Arc::default(),
             context,
         }
@@ -218,8 +219,7 @@ impl ServerHandler for AhmaService {
         if is_stateless(&context) {
             return Err(no_method("logging/setLevel"));
         }
-        let wants = matches!(request.level, LoggingLevel::Debug | LoggingLevel::Info);
-        self.wants_messages.store(wants, Ordering::Relaxed);
+        self.wants_messages.set(request.level);
         Ok(())
     }
 
@@ -358,7 +358,8 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         only_stateless(&context, "tasks/get")?;
-        tasks::get(self.tasks_of(&request.task_id)?, &request.task_id).map(GetTaskResult::new)
+        let task = tasks::get(self.tasks_of(&request.task_id)?, &request.task_id).await;
+        task.map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -367,7 +368,8 @@ impl ServerHandler for AhmaService {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         only_stateless(&context, "tasks/update")?;
-        tasks::update(self.tasks_of(&request.task_id)?, &request.task_id)
+        let context = self.tasks_of(&request.task_id)?;
+        tasks::update(context, &request.task_id, request.input_responses)
     }
 
     async fn cancel_task(

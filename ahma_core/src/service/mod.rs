@@ -48,17 +48,23 @@ mod instructions;
 #[cfg(feature = "server")]
 mod list_changes;
 #[cfg(feature = "server")]
+mod needs;
+#[cfg(feature = "server")]
 mod one_hop;
 #[cfg(feature = "server")]
 mod plan;
 #[cfg(feature = "server")]
 mod progress;
 #[cfg(feature = "server")]
+mod questions;
+#[cfg(feature = "server")]
 mod readiness;
 #[cfg(feature = "server")]
 mod respond;
 #[cfg(feature = "server")]
 mod revision;
+#[cfg(feature = "server")]
+mod rich_result;
 #[cfg(feature = "server")]
 mod scope_binding;
 #[cfg(feature = "server")]
@@ -68,7 +74,11 @@ mod sequence_plan;
 #[cfg(feature = "server")]
 mod tasks;
 #[cfg(feature = "server")]
+mod telling;
+#[cfg(feature = "server")]
 mod unknown_tool;
+#[cfg(feature = "server")]
+mod wanted_level;
 
 #[cfg(feature = "server")]
 pub use call_error::CallError;

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use ahma_sandbox::{Input, InputPipe};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
 use super::call_error::CallError;
+use super::caller::Caller;
 use super::call_parameters::{SHELL, shell_arguments};
 use super::context::ServiceContext;
 use super::directory::working_directory;
@@ -19,12 +20,12 @@ use super::execution_mode::ExecutionMode;
 use super::follow::Answering;
 use super::readiness::{Readiness, ReadyWhen};
 use crate::config::{
-    ArgumentFault, ArgumentSpec, META_PARAMETERS, Restrictions, ToolSpec, check_arguments,
-    check_call,
+    ArgumentFault, ArgumentSpec, META_PARAMETERS, OutputKind, Restrictions, ResultSpec, ToolSpec,
+    check_arguments, check_call,
 };
 use crate::executor::command_line::{Arg, PathContext, build};
-use crate::executor::{CommandKind, CommandPlan, Environment};
-use crate::operation::InputWriter;
+use crate::executor::{CommandKind, CommandPlan, EVENTS_VERSION, Environment, EventPlan};
+use crate::operation::{Dialogue, InputWriter};
 
 /// Letters that are compared with patterns while others wait.
 const MAX_AT_ONCE: usize = 256;
@@ -91,22 +92,62 @@ pub(super) async fn check(
     arguments: Map<String, Value>,
 ) -> Result<CheckedCall, CallError> {
     if !takes_long(tool, &arguments) {
-        let faults = check_arguments(tool, &arguments);
-        return checked(&tool.name, faults, arguments);
+        return checked_for(tool, arguments);
     }
     // A caller decides how long that takes; others must not wait for it.
     let tool = Arc::clone(tool);
-    let checking = spawn_blocking(move || {
-        let faults = check_arguments(&tool, &arguments);
-        checked(&tool.name, faults, arguments)
-    });
+    let checking = spawn_blocking(move || checked_for(&tool, arguments));
     let stopped = |_| CallError::failed("the server stops");
     checking.await.map_err(stopped)?
 }
 
-/// Whether values of more than a few letters have to match patterns.
+/// The same for a step of a sequence, which says where it runs whatever the tool takes.
+pub(super) async fn check_step(
+    tool: &Arc<ToolSpec>,
+    mut arguments: Map<String, Value>,
+) -> Result<CheckedCall, CallError> {
+    if tool.own_schema.is_none() {
+        return check(tool, arguments).await;
+    }
+    let directory = arguments.shift_remove("working_directory");
+    let mut call = check(tool, arguments).await?;
+    call.parameters.working_directory = directory.and_then(|it| it.as_str().map(str::to_owned));
+    Ok(call)
+}
+
+fn checked_for(tool: &ToolSpec, arguments: Map<String, Value>) -> Result<CheckedCall, CallError> {
+    let Some(schema) = &tool.own_schema else {
+        let faults = check_arguments(tool, &arguments);
+        return checked(&tool.name, faults, arguments);
+    };
+    // Nothing steers such a call: every argument is the tool's own.
+    let arguments = Value::Object(arguments);
+    let faults = schema.faults(&arguments);
+    if !faults.is_empty() {
+        let faults = faults.into_iter().map(|(place, message)| ArgumentFault {
+            argument: match place.strip_prefix('/') {
+                Some(place) => place.to_owned(),
+                None => tool.name.clone(),
+            },
+            message,
+            hint: None,
+        });
+        return Err(described(faults.collect()));
+    }
+    let arguments = match arguments {
+        Value::Object(arguments) => arguments,
+        _ => Map::new(),
+    };
+    Ok(CheckedCall {
+        parameters: CallParameters::default(),
+        arguments,
+    })
+}
+
+/// Whether values of more than a few letters have to match patterns, or a schema.
 fn takes_long(tool: &ToolSpec, arguments: &Map<String, Value>) -> bool {
-    let has_pattern = tool.arguments.iter().any(|it| it.values.has_pattern());
+    let has_pattern = tool.own_schema.is_some()
+        || tool.arguments.iter().any(|it| it.values.has_pattern());
     has_pattern && arguments.values().map(length).sum::<usize>() > MAX_AT_ONCE
 }
 
@@ -115,6 +156,7 @@ fn length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(elements) => elements.iter().map(length).sum(),
+        Value::Object(fields) => fields.values().map(length).sum(),
         _ => 1,
     }
 }
@@ -172,7 +214,12 @@ pub(super) async fn answering(
         }
         _ => None,
     };
-    Ok(Answering { mode, ready })
+    Ok(Answering {
+        mode,
+        ready,
+        task: None,
+        has_shape: false,
+    })
 }
 
 /// The command of a call of a declared tool.
@@ -180,6 +227,7 @@ pub(super) async fn declared(
     context: &ServiceContext,
     tool: &ToolSpec,
     call: CheckedCall,
+    caller: &Caller,
 ) -> Result<CommandPlan, CallError> {
     let commands = &context.commands;
     let working_directory = working_directory(context, call.directory()).await?;
@@ -188,8 +236,24 @@ pub(super) async fn declared(
         roots: &commands.roots,
     };
     let (usual, is_service) = (commands.timeout, call.is_service());
-    let built = build(tool, &call.arguments, paths).map_err(described)?;
+    let built = match tool.own_schema {
+        None => build(tool, &call.arguments, paths),
+        // They are read from the standard input.
+        Some(_) => build(tool, &Map::new(), paths),
+    };
+    let built = built.map_err(described)?;
     let environment = environment(context, tool, built.env);
+    let (input, events) = match (tool.result.kind, &tool.own_schema) {
+        (OutputKind::Events, _) => {
+            let (input, events) = spoken_with(&call.arguments, caller)?;
+            (input, Some(events))
+        }
+        (_, Some(_)) => {
+            let arguments = Value::Object(call.arguments.clone());
+            (Input::Bytes(format!("{arguments}\n").into_bytes()), None)
+        }
+        (_, None) => (input(built.input), None),
+    };
     let declared = tool
         .timeout_seconds
         .map(|it| Duration::from_secs(it.into()));
@@ -198,14 +262,35 @@ pub(super) async fn declared(
         kind: CommandKind::Program,
         arguments: built.words,
         environment,
-        input: input(built.input),
+        input,
         input_writer: None,
         deadline: call.deadline(declared.unwrap_or(usual)),
         is_service,
         restrictions: tool.restrictions,
         success_exit_codes: tool.success_exit_codes.clone(),
+        output: tool.result.clone(),
+        events,
         working_directory,
     })
+}
+
+/// How a command that writes events is spoken with: its input stays open, and it reads its arguments first.
+fn spoken_with(
+    arguments: &Map<String, Value>,
+    caller: &Caller,
+) -> Result<(Input, EventPlan), CallError> {
+    let none = |error| CallError::failed(format!("there is no pipe for its input: {error}"));
+    let (pipe, writing) = InputPipe::new().map_err(none)?;
+    let first_line = json!({
+        "version": EVENTS_VERSION,
+        "arguments": arguments,
+        "client": caller.answers(),
+    });
+    let events = EventPlan {
+        dialogue: Arc::new(Dialogue::new(InputWriter::new(writing))),
+        first_line: Arc::new(first_line),
+    };
+    Ok((Input::Pipe(pipe), events))
 }
 
 /// The variables of a declared tool: the usual ones, its own, those of this call, and a PATH that begins with what it has in the project.
@@ -288,6 +373,8 @@ pub(super) async fn script(
         is_service: call.is_service(),
         restrictions: Restrictions::default(),
         success_exit_codes: Vec::new(),
+        output: ResultSpec::default(),
+        events: None,
         working_directory,
     })
 }

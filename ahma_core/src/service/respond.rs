@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::call_error::{CallError, ErrorKind};
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
+use super::rich_result::{self, Rich};
 use crate::audit::timestamp;
+use crate::config::OutputKind;
 use crate::denial::Denial;
 use crate::operation::{OperationHandle, OperationRecord, OperationState};
 use crate::output::MAX_PAGE_LEN;
@@ -159,27 +161,79 @@ pub(super) fn so_far(operation: &OperationHandle) -> String {
 }
 
 /// The result of an operation that has ended.
-pub(super) fn finished(operation: &OperationHandle, context: &ServiceContext) -> CallToolResult {
+pub(super) async fn finished(
+    operation: &OperationHandle,
+    context: &ServiceContext,
+) -> CallToolResult {
     let record = operation.record();
-    let message = finished_text(operation, context);
+    let is_completed = record.state == OperationState::Completed;
+    let (message, rich) = match operation.result() {
+        None => (finished_text(operation, context), Rich::default()),
+        Some(parts) if is_completed => match rich_result::of(operation, parts).await {
+            Ok(rich) => with_rich(operation, context, parts.kind(), rich),
+            Err(error) => {
+                let why = format!("the result could not be kept: {error}\n");
+                let message = why + &finished_text(operation, context);
+                return with_record(self::error(message), &record, &[]);
+            }
+        },
+        Some(parts) => {
+            let mut rich = rich_result::of_failed(parts).await;
+            let aside = rich.aside.take().map(|it| it + "\n");
+            let message = aside.unwrap_or_default() + &finished_text(operation, context);
+            (message, rich)
+        }
+    };
     let completion = operation.completion();
     let denial = completion.as_ref().and_then(|it| it.denial.clone());
     let warnings = completion.map(|it| it.warnings).unwrap_or_default();
-    match record.state {
-        OperationState::Completed => with_record(text(message), &record, &warnings),
-        state => {
-            let kind = match state {
+    let mut result = match is_completed {
+        true => with_record(text(message), &record, &warnings),
+        false => {
+            let kind = match record.state {
                 OperationState::TimedOut => ErrorKind::Timeout,
                 _ => ErrorKind::Failed,
             };
             let result = with_record(error(message), &record, &warnings);
             with_denial(with_kind(result, kind), denial.as_deref())
         }
+    };
+    result.content.splice(0..0, rich.blocks);
+    result.structured_content = rich.structured;
+    result
+}
+
+/// What comes before the last block of text, and that block.
+fn with_rich(
+    operation: &OperationHandle,
+    context: &ServiceContext,
+    kind: OutputKind,
+    mut rich: Rich,
+) -> (String, Rich) {
+    if kind == OutputKind::Json {
+        // By itself, for programs that read the text.
+        rich.blocks.push(ContentBlock::text(output_text(operation)));
     }
+    let mut message = String::new();
+    if let Some(aside) = rich.aside.take() {
+        message = aside + "\n";
+    }
+    message.push_str(&notes(operation, context));
+    (message, rich)
 }
 
 /// Output, explanation, and last of all one line with state, exit code and duration.
 pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContext) -> String {
+    let mut message = output_text(operation);
+    if !message.is_empty() && !message.ends_with('\n') {
+        message.push('\n');
+    }
+    message.push_str(&notes(operation, context));
+    message
+}
+
+/// The output; of a long one beginning and end, and how to read the rest.
+fn output_text(operation: &OperationHandle) -> String {
     let id = operation.id().clone();
     let rendered = operation.output().render(|offset, length| {
         let (length, how_much) = match usize::try_from(length) {
@@ -190,10 +244,12 @@ pub(super) fn finished_text(operation: &OperationHandle, context: &ServiceContex
             "read_output with operation_id {id}, offset {offset} and length {length} reads {how_much}"
         )
     });
-    let mut message = rendered.text;
-    if !message.is_empty() && !message.ends_with('\n') {
-        message.push('\n');
-    }
+    rendered.text
+}
+
+/// What is said of an operation beside its output: explanations, warnings, and the line about its end.
+fn notes(operation: &OperationHandle, context: &ServiceContext) -> String {
+    let mut message = String::new();
     let record = operation.record();
     let completion = operation.completion();
     if let Some(explanation) = completion.as_ref().and_then(|it| it.explanation.as_ref()) {
@@ -301,6 +357,7 @@ mod tests {
             deadline: None,
             is_service: true,
             input: None,
+            result: None,
             origin: "test".into(),
         });
         let operation = operation.unwrap();

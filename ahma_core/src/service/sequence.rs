@@ -27,6 +27,7 @@ impl Job for SequencePlan {
             deadline: self.deadline,
             is_service: false,
             input: None,
+            result: None,
         }
     }
 

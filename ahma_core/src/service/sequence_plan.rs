@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::call_error::CallError;
+use super::caller::Caller;
 use super::call_parameters::SHELL;
 use super::context::ServiceContext;
 use super::directory::working_directory;
@@ -123,9 +124,10 @@ impl Planning<'_> {
                         Box::pin(self.add(inner, directory)).await?;
                     }
                     Action::Run(_) => {
-                        let call = plan::check(&tool, arguments(step, directory)).await;
+                        let call = plan::check_step(&tool, arguments(step, directory)).await;
                         let call = call.map_err(|why| in_step(step, &why))?;
-                        let command = plan::declared(self.context, &tool, call).await;
+                        let nobody = Caller::nobody();
+                        let command = plan::declared(self.context, &tool, call, &nobody).await;
                         self.push_command(step, command, delay)?;
                     }
                 },

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
-use rmcp::model::{CreateTaskResult, DetailedTask, JsonObject, Task, TaskPayload, TaskStatus};
-use serde_json::{Value, json};
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, InputResponses, JsonObject, Task, TaskPayload, TaskStatus,
+};
+use serde_json::{Map, Value, json};
 
 use super::context::ServiceContext;
+use super::questions::{fits, requests};
 use super::respond;
 use crate::audit::timestamp;
-use crate::operation::{OperationHandle, OperationState};
+use crate::operation::{OperationHandle, OperationState, Question};
 
 /// How often it makes sense to ask.
 const POLL_MS: u64 = 500;
@@ -21,27 +24,57 @@ pub(super) fn created(operation: &OperationHandle, context: &ServiceContext) -> 
 }
 
 /// The state of a task.
-pub(super) fn get(context: &ServiceContext, id: &str) -> Result<DetailedTask, ErrorData> {
+pub(super) async fn get(context: &ServiceContext, id: &str) -> Result<DetailedTask, ErrorData> {
     let operation = known(context, id)?;
+    Ok(detailed(&operation, context).await)
+}
+
+/// All that is said of a task.
+pub(super) async fn detailed(
+    operation: &Arc<OperationHandle>,
+    context: &ServiceContext,
+) -> DetailedTask {
+    let dialogue = operation.result().and_then(|it| it.dialogue());
+    let failure = dialogue.and_then(|it| it.error());
+    let failure = failure.and_then(|it| Some((it.code?, it.message)));
     let payload = match operation.state() {
-        OperationState::Queued | OperationState::Running => TaskPayload::Working,
+        OperationState::Queued | OperationState::Running => match dialogue.and_then(|it| it.question()) {
+            Some(question) => TaskPayload::InputRequired {
+                input_requests: requests(&named(&question)),
+            },
+            None => TaskPayload::Working,
+        },
+        OperationState::Failed if failure.is_some() => {
+            let (code, message) = failure.unwrap_or_default();
+            TaskPayload::Failed {
+                error: object(json!({ "code": code, "message": message })),
+            }
+        }
         OperationState::Cancelled => TaskPayload::Cancelled,
         OperationState::Completed | OperationState::Failed | OperationState::TimedOut => {
             operation.note_given();
-            let result = respond::finished(&operation, context);
+            let result = respond::finished(operation, context).await;
             TaskPayload::Completed {
                 result: object(json!(result)),
             }
         }
         OperationState::Lost => {
-            let why = respond::finished_text(&operation, context);
+            let why = respond::finished_text(operation, context);
             let error = ErrorData::internal_error(why, None);
             TaskPayload::Failed {
                 error: object(json!(error)),
             }
         }
     };
-    Ok(DetailedTask::new(task(&operation, context), payload))
+    DetailedTask::new(task(operation, context), payload)
+}
+
+/// Requests by keys that no other question of the task has.
+fn named(question: &Question) -> Map<String, Value> {
+    let number = question.number;
+    let all = question.requests.iter();
+    all.map(|(key, request)| (format!("{number}.{key}"), request.clone()))
+        .collect()
 }
 
 /// Asks for the end of a task.
@@ -50,10 +83,28 @@ pub(super) fn cancel(context: &ServiceContext, id: &str) -> Result<(), ErrorData
     Ok(())
 }
 
-/// A task that waits for no answer: what is sent to it is taken and changes nothing, as the specification
-/// says of answers that nobody waits for.
-pub(super) fn update(context: &ServiceContext, id: &str) -> Result<(), ErrorData> {
-    known(context, id).map(drop)
+/// Answers to questions of a task. What nobody waits for changes nothing, as the specification says; what is no answer is passed over,
+/// so that the question stays.
+pub(super) fn update(
+    context: &ServiceContext,
+    id: &str,
+    answers: InputResponses,
+) -> Result<(), ErrorData> {
+    let operation = known(context, id)?;
+    let Some(dialogue) = operation.result().and_then(|it| it.dialogue()) else {
+        return Ok(());
+    };
+    let Some(question) = dialogue.question() else {
+        return Ok(());
+    };
+    let prefix = format!("{}.", question.number);
+    for (name, answer) in answers {
+        let key = name.strip_prefix(&prefix).unwrap_or_default();
+        if question.requests.get(key).is_some_and(|it| fits(it, &answer)) {
+            dialogue.answer_part(question.number, key, answer);
+        }
+    }
+    Ok(())
 }
 
 fn known(context: &ServiceContext, id: &str) -> Result<Arc<OperationHandle>, ErrorData> {

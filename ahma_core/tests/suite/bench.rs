@@ -63,6 +63,8 @@ impl Bench {
             deadline: Some(Duration::from_secs_f64(seconds)),
             is_service: false,
             success_exit_codes: Vec::new(),
+            output: Default::default(),
+            events: None,
             restrictions: Restrictions::default(),
         };
         self.executor.start(plan, &"test".into()).unwrap()

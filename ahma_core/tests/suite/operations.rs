@@ -60,6 +60,8 @@ async fn a_command_that_cannot_start_fails_with_the_reason() {
         deadline: Some(Duration::from_secs(5)),
         is_service: false,
         success_exit_codes: Vec::new(),
+        output: Default::default(),
+        events: None,
         restrictions: Restrictions::default(),
     };
     let operation = bench.executor.start(plan.clone(), &"test".into()).unwrap();
@@ -311,6 +313,8 @@ async fn an_argument_that_is_a_file_is_there_for_the_command_and_gone_after_it()
         deadline: Some(Duration::from_secs(30)),
         is_service: false,
         success_exit_codes: Vec::new(),
+        output: Default::default(),
+        events: None,
         restrictions: Restrictions::default(),
     };
     let operation = bench

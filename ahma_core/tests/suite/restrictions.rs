@@ -38,6 +38,8 @@ async fn run(bench: &Bench, restrictions: Restrictions, script: &str) -> Arc<Ope
         deadline: Some(Duration::from_secs(30)),
         is_service: false,
         success_exit_codes: Vec::new(),
+        output: Default::default(),
+        events: None,
         restrictions,
     };
     let operation = bench.executor.start(plan, &"test".into()).unwrap();

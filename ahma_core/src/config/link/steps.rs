@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::super::checked::CheckedFile;
+use super::super::checked_schema::CheckedSchema;
 use super::super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
 use super::super::server_facts::ServerFacts;
 use super::super::spec::{StepSpec, ToolFile, ToolSpec};
@@ -67,7 +70,10 @@ impl<'f> StepTargets<'f> {
         let target = step.target.as_str();
         let mut reserved = self.facts.reserved.iter();
         let arguments = match self.tools.get(target) {
-            Some(tool) => tool.arguments.as_slice(),
+            Some(tool) => match &tool.own_schema {
+                Some(schema) => return self.faults_by_schema(step, schema),
+                None => tool.arguments.as_slice(),
+            },
             None => match reserved.find(|tool| tool.name == target) {
                 Some(tool) => match &tool.arguments {
                     Some(arguments) => arguments.as_slice(),
@@ -84,6 +90,23 @@ impl<'f> StepTargets<'f> {
             .into_iter()
             .map(|fault| self.placed(step, fault))
             .collect()
+    }
+
+    /// The same where the target brings a schema of its own; where it runs, a step says all the same.
+    fn faults_by_schema(&self, step: &StepSpec, schema: &CheckedSchema) -> Vec<PlacedFault> {
+        let mut arguments = step.args.clone();
+        arguments.shift_remove("working_directory");
+        let faults = schema.faults(&Value::Object(arguments)).into_iter();
+        let faults = faults.map(|(place, message)| {
+            let argument = place.trim_start_matches('/').to_owned();
+            let fault = ArgumentFault {
+                argument,
+                message,
+                hint: None,
+            };
+            self.placed(step, fault)
+        });
+        faults.collect()
     }
 
     fn missing(&self, target: &str, sequence: &str) -> (String, String) {

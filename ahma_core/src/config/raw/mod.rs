@@ -10,7 +10,8 @@ mod tool;
 
 pub(crate) use argument::{ArgumentType, ItemType, RawArgument, RawItems, ValueFormat, ValueStyle};
 pub(crate) use parts::{
-    RawAnnotations, RawAvailability, RawAvailabilityCommand, RawLimits, RawStep,
+    RawAnnotations, RawAvailability, RawAvailabilityCommand, RawIcon, RawLimits, RawNeed,
+    RawOutput, RawStep, RawTask,
 };
 pub(crate) use tool::{Level, RawToolFile};
 
@@ -23,6 +24,9 @@ pub(crate) type List<T> = Field<Vec<Field<T>>>;
 
 /// Free keys with text values.
 pub(crate) type TextMap = Field<BTreeMap<String, Field<String>>>;
+
+/// A JSON Schema, or any other object that is taken as it stands.
+pub(crate) type AnyObject = Field<serde_json::Map<String, serde_json::Value>>;
 
 /// Bounds of the numbers in a tool file. The schema states them, the loader enforces them.
 pub(crate) mod bounds {

@@ -50,6 +50,56 @@ pub(crate) struct RawLimits {
     pub(crate) output_mb: Field<i64>,
 }
 
+/// What a command writes, and what becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum RawOutput {
+    Text,
+    Json,
+    Image,
+    Audio,
+    Events,
+}
+
+/// Whether a call may be answered with a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum RawTask {
+    Never,
+    Optional,
+    Required,
+}
+
+/// What a client has to be able to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum RawNeed {
+    Elicitation,
+    Sampling,
+    Roots,
+}
+
+/// A picture of a tool, for clients that show one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Icon")]
+pub(crate) struct RawIcon {
+    /// Where it is: an `https:` URL, or a `data:` URI with the picture itself.
+    #[schemars(regex(pattern = r"^(https|data):"))]
+    pub(crate) src: Field<String>,
+    /// Its MIME type, e.g. `image/png`.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z]+/[A-Za-z0-9.+-]+$"))]
+    pub(crate) mime_type: Field<String>,
+    /// Its sizes, e.g. `48x48`, or `any` for one that can be scaled.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) sizes: List<String>,
+}
+
 /// How to find out whether a tool can be used: a command line, or its parts.
 #[derive(Debug)]
 pub(crate) enum RawAvailability {

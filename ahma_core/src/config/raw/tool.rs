@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::super::field::Field;
-use super::{List, RawAnnotations, RawArgument, RawAvailability, RawLimits, RawStep, TextMap};
+use super::{
+    AnyObject, List, RawAnnotations, RawArgument, RawAvailability, RawIcon, RawLimits, RawNeed, RawOutput,
+    RawStep, RawTask, TextMap,
+};
 
 /// A tool file (MTDF): one command-line program, described so that it can be offered as MCP tools.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,6 +129,36 @@ pub(crate) struct RawToolFile {
     #[serde(default)]
     #[schemars(length(min = 1), inner(range(min = 0, max = 255)))]
     pub(crate) success_exit_codes: List<i64>,
+    /// What the command writes to its standard output. `text`: that is the result. `json`: one JSON document, which is the
+    /// structured result. `image`, `audio`: its bytes, or one line with the path of a file. `events`: one JSON object
+    /// a line, see `docs/events.md`. But for `text`, standard error is kept apart.
+    #[serde(default)]
+    #[schemars(extend("default" = "text"))]
+    pub(crate) output: Field<RawOutput>,
+    /// JSON Schema (2020-12) of the structured result, which is checked against it. Only with `json` and `events`; a call is
+    /// then answered when the command has ended.
+    #[serde(default)]
+    pub(crate) output_schema: AnyObject,
+    /// MIME type of an image or sound; without it, its first bytes tell.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z]+/[A-Za-z0-9.+-]+$"))]
+    pub(crate) mime_type: Field<String>,
+    /// JSON Schema (2020-12) of the arguments, which clients get as it stands. The command reads them from its
+    /// standard input, as one JSON object. It takes the place of `options` and `positional_args`.
+    #[serde(default)]
+    pub(crate) input_schema: AnyObject,
+    /// What a client has to be able to do; a call of one that is not is refused before anything runs.
+    #[serde(default)]
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub(crate) requires: List<RawNeed>,
+    /// Whether a call of 2026-07-28 is answered with a task at once where the client takes tasks. `required`: a call of a client
+    /// that does not is refused. `never`: no call is. Without it, a call that takes longer than a moment is.
+    #[serde(default)]
+    pub(crate) task: Field<RawTask>,
+    /// Pictures of the tool.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 8))]
+    pub(crate) icons: List<RawIcon>,
 }
 
 /// A subcommand. Fields it leaves out are taken from the tool or subcommand around it.
@@ -235,6 +268,36 @@ pub(crate) struct RawSubcommand {
     #[serde(default)]
     #[schemars(length(min = 1), inner(range(min = 0, max = 255)))]
     pub(crate) success_exit_codes: List<i64>,
+    /// What the command writes to its standard output. `text`: that is the result. `json`: one JSON document, which is the
+    /// structured result. `image`, `audio`: its bytes, or one line with the path of a file. `events`: one JSON object
+    /// a line, see `docs/events.md`. But for `text`, standard error is kept apart.
+    #[serde(default)]
+    #[schemars(extend("default" = "text"))]
+    pub(crate) output: Field<RawOutput>,
+    /// JSON Schema (2020-12) of the structured result, which is checked against it. Only with `json` and `events`; a call is
+    /// then answered when the command has ended.
+    #[serde(default)]
+    pub(crate) output_schema: AnyObject,
+    /// MIME type of an image or sound; without it, its first bytes tell.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^[a-z]+/[A-Za-z0-9.+-]+$"))]
+    pub(crate) mime_type: Field<String>,
+    /// JSON Schema (2020-12) of the arguments, which clients get as it stands. The command reads them from its
+    /// standard input, as one JSON object. It takes the place of `options` and `positional_args`.
+    #[serde(default)]
+    pub(crate) input_schema: AnyObject,
+    /// What a client has to be able to do; a call of one that is not is refused before anything runs.
+    #[serde(default)]
+    #[schemars(length(min = 1), extend("uniqueItems" = true))]
+    pub(crate) requires: List<RawNeed>,
+    /// Whether a call of 2026-07-28 is answered with a task at once where the client takes tasks. `required`: a call of a client
+    /// that does not is refused. `never`: no call is. Without it, a call that takes longer than a moment is.
+    #[serde(default)]
+    pub(crate) task: Field<RawTask>,
+    /// Pictures of the tool.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 8))]
+    pub(crate) icons: List<RawIcon>,
 }
 
 /// What a tool file and a subcommand have in common, so that both are resolved by the same code.
@@ -268,6 +331,13 @@ pub(crate) struct Level<'r> {
     pub(crate) writes: &'r Field<bool>,
     pub(crate) limits: &'r Field<RawLimits>,
     pub(crate) success_exit_codes: &'r List<i64>,
+    pub(crate) output: &'r Field<RawOutput>,
+    pub(crate) output_schema: &'r AnyObject,
+    pub(crate) mime_type: &'r Field<String>,
+    pub(crate) input_schema: &'r AnyObject,
+    pub(crate) requires: &'r List<RawNeed>,
+    pub(crate) task: &'r Field<RawTask>,
+    pub(crate) icons: &'r List<RawIcon>,
 }
 
 /// Writes the view for both types, so that a field cannot be forgotten in one of them.
@@ -293,4 +363,5 @@ as_level!(
     description command fixed_args title enabled timeout_seconds synchronous service core subcommand
     options positional_args positional_args_first end_of_options env only_if local_bin
     availability_check install_instructions annotations sequence step_delay_ms guidance_key hints network writes limits success_exit_codes
+    output output_schema mime_type input_schema requires task icons
 );

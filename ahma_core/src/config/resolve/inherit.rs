@@ -8,8 +8,10 @@ use super::super::fault::JsonLocation;
 use super::super::field::Field;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawAnnotations, RawLimits, TextMap, bounds};
-use super::super::spec::{Annotations, AvailabilityCheck, Restrictions};
-use super::availability;
+use super::super::spec::{
+    Annotations, AvailabilityCheck, ClientNeeds, IconSpec, Restrictions, ResultSpec, TaskMode,
+};
+use super::{answer, availability};
 
 const DEFAULT_STEP_DELAY_MS: u32 = 100;
 
@@ -34,6 +36,10 @@ pub(super) struct Inherited {
     pub(super) hints: BTreeMap<String, String>,
     pub(super) restrictions: Restrictions,
     pub(super) success_exit_codes: Vec<u8>,
+    pub(super) result: ResultSpec,
+    pub(super) requires: ClientNeeds,
+    pub(super) task: Option<TaskMode>,
+    pub(super) icons: Vec<IconSpec>,
 }
 
 impl Default for Inherited {
@@ -58,6 +64,10 @@ impl Default for Inherited {
             hints: BTreeMap::new(),
             restrictions: Restrictions::default(),
             success_exit_codes: vec![0],
+            result: ResultSpec::default(),
+            requires: ClientNeeds::default(),
+            task: None,
+            icons: Vec::new(),
         }
     }
 }
@@ -123,6 +133,7 @@ impl Inherited {
             let at = place.key("success_exit_codes");
             self.success_exit_codes = checks.exit_codes(raw.success_exit_codes, &at);
         }
+        answer::take(&mut self, raw, place, checks);
         self
     }
 

@@ -92,7 +92,7 @@ impl AnswerTool for Await {
         ) && operation.state().is_final()
         {
             note_given(operation, request);
-            let result = respond::finished(operation, context);
+            let result = respond::finished(operation, context).await;
             return Ok(respond::with_records(result, &[operation.record()]));
         }
         let mut parts = parts(&operations, request);

@@ -48,7 +48,7 @@ impl BuiltIn for Shell {
             let call = plan::check_script(arguments)?;
             let answering = plan::answering(context, &call, ExecutionMode::Async).await?;
             let plan = plan::script(context, call).await?;
-            follow(context, plan, answering, request.caller).await
+            follow(context, plan, answering, request.caller, None).await
         })
     }
 

@@ -1,0 +1,195 @@
+//! One line that a command with `"output": "events"` writes. `docs/events.md` is the other side of this.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::operation::{MessageLevel, ReportedError, Told};
+
+/// The version of the format; the first line that a command reads names it.
+pub(crate) const VERSION: u32 = 1;
+/// Requests of one question.
+const MAX_REQUESTS: usize = 10;
+/// Bytes of a name that a command gives to a request.
+const MAX_KEY_LEN: usize = 100;
+/// What a command may ask a client for.
+const METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+/// An event.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ToolEvent {
+    /// Something that is told at once.
+    Told(Told),
+    /// A content block of the result.
+    Content(Value),
+    /// The structured result; the last one counts.
+    Structured(Map<String, Value>),
+    /// The command has failed.
+    Failed(ReportedError),
+    /// A question to the client.
+    Ask(Map<String, Value>),
+    /// The command goes on in the background.
+    Background,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line {
+    Progress {
+        progress: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    },
+    Log {
+        #[serde(default = "info")]
+        level: MessageLevel,
+        logger: Option<String>,
+        data: Value,
+    },
+    Content {
+        content: Value,
+    },
+    Structured {
+        value: Map<String, Value>,
+    },
+    Error {
+        message: String,
+        code: Option<i32>,
+    },
+    Ask {
+        questions: Map<String, Value>,
+    },
+    Detach {},
+}
+
+fn info() -> MessageLevel {
+    MessageLevel::Info
+}
+
+impl ToolEvent {
+    /// Reads a line; none when it is anything else than an event, and therefore text.
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return None;
+        }
+        Some(match serde_json::from_slice(line).ok()? {
+            Line::Progress {
+                progress,
+                total,
+                message,
+            } => ToolEvent::Told(Told::Progress {
+                progress,
+                total,
+                message,
+            }),
+            Line::Log {
+                level,
+                logger,
+                data,
+            } => ToolEvent::Told(Told::Message {
+                level,
+                logger,
+                data,
+            }),
+            Line::Content { content } => {
+                is_block(&content).then_some(ToolEvent::Content(content))?
+            }
+            Line::Structured { value } => ToolEvent::Structured(value),
+            Line::Error { message, code } => ToolEvent::Failed(ReportedError { message, code }),
+            Line::Ask { questions } => are_questions(&questions).then_some(ToolEvent::Ask(questions))?,
+            Line::Detach {} => ToolEvent::Background,
+        })
+    }
+}
+
+/// Whether a value is a content block of the protocol.
+fn is_block(value: &Value) -> bool {
+    let has = |value: &Value, names: &[&str]| names.iter().all(|name| value[*name].is_string());
+    match value["type"].as_str() {
+        Some("text") => has(value, &["text"]),
+        Some("image" | "audio") => has(value, &["data", "mimeType"]),
+        Some("resource_link") => has(value, &["uri", "name"]),
+        Some("resource") => {
+            let resource = &value["resource"];
+            has(resource, &["uri"]) && (resource["text"].is_string() || resource["blob"].is_string())
+        }
+        _ => false,
+    }
+}
+
+/// Whether these are requests that a client can be given.
+fn are_questions(questions: &Map<String, Value>) -> bool {
+    let is_one = |(key, request): (&String, &Value)| {
+        let method = request["method"].as_str().unwrap_or_default();
+        let params = &request["params"];
+        let has_params = params.is_object() || params.is_null() && method == "roots/list";
+        key.len() <= MAX_KEY_LEN && METHODS.contains(&method) && has_params
+    };
+    (1..=MAX_REQUESTS).contains(&questions.len()) && questions.iter().all(is_one)
+}
+
+/// How a content block is shown where there is text only.
+pub(super) fn shown(block: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match block["type"].as_str() {
+        Some("text") => text(&block["text"]),
+        Some(kind @ ("image" | "audio")) => {
+            let bytes = block["data"].as_str().map_or(0, str::len) / 4 * 3;
+            format!("[{kind}, {}, about {bytes} bytes]", text(&block["mimeType"]))
+        }
+        Some("resource_link") => format!("[resource {}]", text(&block["uri"])),
+        _ => match block["resource"]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("[resource {}]", text(&block["resource"]["uri"])),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parsed(line: &Value) -> Option<ToolEvent> {
+        ToolEvent::parse(line.to_string().as_bytes())
+    }
+
+    #[test]
+    fn what_is_not_an_event_is_text() {
+        for line in [
+            json!("progress"),
+            json!({ "progress": 1 }),
+            json!({ "type": "progress" }),
+            json!({ "type": "progress", "progress": "half" }),
+            json!({ "type": "log", "level": "loud", "data": 1 }),
+            json!({ "type": "content", "content": { "type": "text" } }),
+            json!({ "type": "content", "content": { "type": "video", "data": "" } }),
+            json!({ "type": "content", "content": { "type": "resource", "resource": { "uri": "a:b" } } }),
+            json!({ "type": "structured", "value": [1] }),
+            json!({ "type": "ask", "questions": {} }),
+            json!({ "type": "ask", "questions": { "a": { "method": "tools/call", "params": {} } } }),
+            json!({ "type": "ask", "questions": { "a": { "method": "elicitation/create" } } }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} }),
+        ] {
+            assert_eq!(parsed(&line), None, "{line}");
+        }
+        assert_eq!(ToolEvent::parse(b"{\"type\":\"detach\"} and more"), None);
+        assert_eq!(ToolEvent::parse(b"\xff"), None);
+    }
+
+    #[test]
+    fn events_are_read_and_what_they_do_not_know_is_passed_over() {
+        let progress = json!({ "type": "progress", "progress": 1, "total": 4, "later": true });
+        let expected = ToolEvent::Told(Told::Progress {
+            progress: 1.0,
+            total: Some(4.0),
+            message: None,
+        });
+        assert_eq!(parsed(&progress), Some(expected));
+        let ask = json!({ "q": { "method": "roots/list" } });
+        let line = json!({ "type": "ask", "questions": ask });
+        let expected = ToolEvent::Ask(ask.as_object().unwrap().clone());
+        assert_eq!(parsed(&line), Some(expected));
+        assert_eq!(parsed(&json!({ "type": "detach" })), Some(ToolEvent::Background));
+    }
+}

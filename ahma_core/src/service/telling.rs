@@ -1,0 +1,94 @@
+//! What a command that writes events says while its call is open, passed on to the client: progress on the token of the call, messages
+//! as far as the client wants them. Must not say anything after the answer.
+
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{CustomNotification, ProgressNotificationParam, ProgressToken, ServerNotification};
+use rmcp::service::Peer;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::operation::{Dialogue, MessageLevel, Told};
+
+/// Where it is passed on to.
+#[derive(Clone)]
+pub(super) struct Telling {
+    pub(super) peer: Peer<RoleServer>,
+    pub(super) token: Option<ProgressToken>,
+    /// The least level of messages that the client wants; none where it wants none.
+    pub(super) least: Option<MessageLevel>,
+}
+
+impl Telling {
+    /// Waits, and passes on meanwhile what the command says; all of it, when the wait was for its end.
+    pub(super) async fn told_while<T>(
+        &self,
+        dialogue: &Dialogue,
+        wait: impl Future<Output = T>,
+    ) -> T {
+        let mut told = dialogue.told();
+        self.told_from(&mut told, wait).await
+    }
+
+    /// The same for what was subscribed to before.
+    pub(super) async fn told_from<T>(
+        &self,
+        told: &mut Receiver<Arc<Told>>,
+        wait: impl Future<Output = T>,
+    ) -> T {
+        tokio::pin!(wait);
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut wait => break outcome,
+                next = told.recv() => match next {
+                    Ok(next) => self.tell(&next).await,
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break wait.await,
+                },
+            }
+        };
+        while let Ok(next) = told.try_recv() {
+            self.tell(&next).await;
+        }
+        outcome
+    }
+
+    async fn tell(&self, told: &Told) {
+        match (told, &self.token) {
+            (
+                Told::Progress {
+                    progress,
+                    total,
+                    message,
+                },
+                Some(token),
+            ) => {
+                let mut params = ProgressNotificationParam::new(token.clone(), *progress);
+                params.total = *total;
+                params.message.clone_from(message);
+                // A client that is gone needs no notification.
+                let _ = self.peer.notify_progress(params).await;
+            }
+            (
+                Told::Message {
+                    level,
+                    logger,
+                    data,
+                },
+                _,
+            ) if self.least.is_some_and(|it| it <= *level) => {
+                let mut params = json!({ "level": level, "data": data });
+                if let Some(logger) = logger {
+                    params["logger"] = Value::from(logger.as_str());
+                }
+                let message = CustomNotification::new("notifications/message", Some(params));
+                let message = ServerNotification::CustomNotification(message);
+                let _ = self.peer.send_notification(message).await;
+            }
+            _ => {}
+        }
+    }
+}

@@ -97,7 +97,10 @@ mod tests {
     #[test]
     fn nothing_is_fetched_for_a_schema() {
         for elsewhere in ["http://127.0.0.1:1/schema", "file:///etc/hostname"] {
-            assert!(schema(&json!({ "$ref": elsewhere })).is_err(), "{elsewhere}");
+            assert!(
+                schema(&json!({ "$ref": elsewhere })).is_err(),
+                "{elsewhere}"
+            );
         }
     }
 
@@ -116,6 +119,9 @@ mod tests {
     fn patterns_cannot_take_long() {
         let schema = schema(&json!({ "pattern": "(a+)+$" })).unwrap();
         assert_eq!(schema.faults(&json!("a".repeat(50_000) + "b")).len(), 1);
-        assert!(CheckedSchema::new(json!({ "pattern": "(.{1000}){1000}" }).as_object().unwrap()).is_err());
+        assert!(
+            CheckedSchema::new(json!({ "pattern": "(.{1000}){1000}" }).as_object().unwrap())
+                .is_err()
+        );
     }
 }

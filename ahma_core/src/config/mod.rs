@@ -44,8 +44,8 @@ pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
 pub use server_facts::{ReservedTool, ServerFacts};
 pub use spec::{
     Action, Annotations, ArgumentSpec, AvailabilityCheck, ClientNeeds, CommandLine, Delivery, Flag,
-    IconSpec, OutputKind, Restrictions, ResultSpec, ScalarKind, ScalarSpec, Separator, Sequence, StepSpec,
-    TaskMode, ToolFile, ToolSpec, ValueSpec,
+    IconSpec, OutputKind, Restrictions, ResultSpec, ScalarKind, ScalarSpec, Separator, Sequence,
+    StepSpec, TaskMode, ToolFile, ToolSpec, ValueSpec,
 };
 #[cfg(feature = "server")]
 pub(crate) use suggest::nearest;

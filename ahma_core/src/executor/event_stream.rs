@@ -69,7 +69,9 @@ impl<'r> EventStream<'r> {
         let whole = std::mem::replace(&mut self.pending, rest);
         let lines = match whole.len() > LONG {
             false => parsed(&whole),
-            true => spawn_blocking(move || parsed(&whole)).await.unwrap_or_default(),
+            true => spawn_blocking(move || parsed(&whole))
+                .await
+                .unwrap_or_default(),
         };
         for line in lines {
             match line {
@@ -88,7 +90,9 @@ impl<'r> EventStream<'r> {
         let dialogue = self.dialogue;
         match event {
             ToolEvent::Content(block) => {
-                operation.write(format!("{}\n", shown(&block)).into_bytes()).await;
+                operation
+                    .write(format!("{}\n", shown(&block)).into_bytes())
+                    .await;
                 self.keep(operation, &json!({ BLOCK: block })).await;
             }
             ToolEvent::Structured(value) => {
@@ -96,7 +100,9 @@ impl<'r> EventStream<'r> {
             }
             ToolEvent::Told(told) => {
                 if let Told::Message { level, data, .. } = &told {
-                    let text = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                    let text = data
+                        .as_str()
+                        .map_or_else(|| data.to_string(), str::to_owned);
                     let line = format!("{}: {text}\n", json!(level).as_str().unwrap_or_default());
                     operation.write(line.into_bytes()).await;
                 }

@@ -27,12 +27,12 @@ mod streams;
 mod tool_event;
 
 pub(crate) use byte_budget::{ByteBudget, OF_ALL};
+pub(crate) use event_stream::{BLOCK, LINE, STRUCTURED};
 pub use executor::Executor;
 pub use host_pool::HostPool;
 pub(crate) use host_pool::WarmShells;
 pub(crate) use internal_commands::InternalCommands;
 pub use job::{Job, JobDescription};
-pub(crate) use event_stream::{BLOCK, LINE, STRUCTURED};
 pub use plan::{CommandKind, CommandPlan, Environment, EventPlan};
 pub(crate) use product::MAX_JSON;
 pub use run::Run;

@@ -73,7 +73,10 @@ impl Product<'_> {
                  arguments that ask for less help too"
             )));
         }
-        let bytes = output.all(MAX_JSON).await.map_err(|error| Some(not_kept(&error)))?;
+        let bytes = output
+            .all(MAX_JSON)
+            .await
+            .map_err(|error| Some(not_kept(&error)))?;
         let checking = move || {
             let value: Value = serde_json::from_slice(&bytes)
                 .map_err(|error| format!("the output is not a JSON document: {error}"))?;
@@ -108,7 +111,11 @@ impl Product<'_> {
         if length > MAX_MEDIA {
             return Err(Some(too_large(kind, length)));
         }
-        let head = result.product().all(4096).await.map_err(|error| Some(not_kept(&error)))?;
+        let head = result
+            .product()
+            .all(4096)
+            .await
+            .map_err(|error| Some(not_kept(&error)))?;
         let found = media_type(&head);
         let wanted = match result.kind() {
             OutputKind::Audio => "audio/",
@@ -141,8 +148,12 @@ impl Product<'_> {
             let scope = ahma_sandbox::open_directory(&scope)?;
             ahma_sandbox::read_beneath(scope, &below, MAX_MEDIA + 1)
         });
-        let read = reading.await.unwrap_or_else(|_| Err(io::Error::other("the server stops")));
-        let bytes = read.map_err(|error| format!("the {kind} {shown}, which the command names, cannot be read: {error}"))?;
+        let read = reading
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("the server stops")));
+        let bytes = read.map_err(|error| {
+            format!("the {kind} {shown}, which the command names, cannot be read: {error}")
+        })?;
         match bytes.len() as u64 > MAX_MEDIA {
             true => Err(too_large(kind, bytes.len() as u64)),
             false => Ok(bytes),
@@ -162,7 +173,9 @@ async fn events(result: &ResultParts) -> Result<(), String> {
         let mut values = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         let found = values.find_map(|mut it| it.get_mut(STRUCTURED).map(Value::take));
         let Some(found) = found else {
-            return Err("the command wrote no structured result, which its tool promises".to_owned());
+            return Err(
+                "the command wrote no structured result, which its tool promises".to_owned(),
+            );
         };
         described(schema.faults(&found))
     };
@@ -181,10 +194,12 @@ fn described(faults: Vec<(String, String)>) -> Result<(), String> {
     if faults.is_empty() {
         return Ok(());
     }
-    let lines = faults.into_iter().map(|(place, fault)| match place.as_str() {
-        "" => fault,
-        place => format!("{place}: {fault}"),
-    });
+    let lines = faults
+        .into_iter()
+        .map(|(place, fault)| match place.as_str() {
+            "" => fault,
+            place => format!("{place}: {fault}"),
+        });
     let lines: Vec<String> = lines.collect();
     Err(format!(
         "the structured result is not what the tool promises:\n{}",
@@ -198,13 +213,16 @@ fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = line.strip_suffix('\r').unwrap_or(line);
     // Pictures that are text begin like that, and no path does.
-    let is_path = !line.is_empty() && !line.contains(['\n', '\0']) && !line.trim_start().starts_with('<');
+    let is_path =
+        !line.is_empty() && !line.contains(['\n', '\0']) && !line.trim_start().starts_with('<');
     is_path.then(|| PathBuf::from(line))
 }
 
 fn too_large(kind: &str, length: u64) -> String {
     let most = MAX_MEDIA >> 20;
-    format!("the {kind} has {length} bytes or more; at most {most} MiB are passed on. Make it smaller, or pass its path on as text")
+    format!(
+        "the {kind} has {length} bytes or more; at most {most} MiB are passed on. Make it smaller, or pass its path on as text"
+    )
 }
 
 fn not_kept(error: &io::Error) -> String {
@@ -231,7 +249,11 @@ mod tests {
             (b"<svg/>", None),
             (b"\x89PNG", None),
         ] {
-            assert_eq!(path_of(bytes).as_deref(), expected.map(Path::new), "{bytes:?}");
+            assert_eq!(
+                path_of(bytes).as_deref(),
+                expected.map(Path::new),
+                "{bytes:?}"
+            );
         }
     }
 }

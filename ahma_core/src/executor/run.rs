@@ -193,7 +193,9 @@ impl Run {
             if let Some(driven) = driver.drive().await {
                 let mut completion = driven.completion;
                 completion.warnings = self.hosts.not_restricted(&host);
-                completion.denial = self.explained(plan, &completion, driven.limit_reached).await;
+                completion.denial = self
+                    .explained(plan, &completion, driven.limit_reached)
+                    .await;
                 let product = Product {
                     operation: &self.operation,
                     plan,

@@ -95,7 +95,9 @@ impl ToolEvent {
             }
             Line::Structured { value } => ToolEvent::Structured(value),
             Line::Error { message, code } => ToolEvent::Failed(ReportedError { message, code }),
-            Line::Ask { questions } => are_questions(&questions).then_some(ToolEvent::Ask(questions))?,
+            Line::Ask { questions } => {
+                are_questions(&questions).then_some(ToolEvent::Ask(questions))?
+            }
             Line::Detach {} => ToolEvent::Background,
         })
     }
@@ -110,7 +112,8 @@ fn is_block(value: &Value) -> bool {
         Some("resource_link") => has(value, &["uri", "name"]),
         Some("resource") => {
             let resource = &value["resource"];
-            has(resource, &["uri"]) && (resource["text"].is_string() || resource["blob"].is_string())
+            has(resource, &["uri"])
+                && (resource["text"].is_string() || resource["blob"].is_string())
         }
         _ => false,
     }
@@ -134,7 +137,10 @@ pub(super) fn shown(block: &Value) -> String {
         Some("text") => text(&block["text"]),
         Some(kind @ ("image" | "audio")) => {
             let bytes = block["data"].as_str().map_or(0, str::len) / 4 * 3;
-            format!("[{kind}, {}, about {bytes} bytes]", text(&block["mimeType"]))
+            format!(
+                "[{kind}, {}, about {bytes} bytes]",
+                text(&block["mimeType"])
+            )
         }
         Some("resource_link") => format!("[resource {}]", text(&block["uri"])),
         _ => match block["resource"]["text"].as_str() {
@@ -190,6 +196,9 @@ mod tests {
         let line = json!({ "type": "ask", "questions": ask });
         let expected = ToolEvent::Ask(ask.as_object().unwrap().clone());
         assert_eq!(parsed(&line), Some(expected));
-        assert_eq!(parsed(&json!({ "type": "detach" })), Some(ToolEvent::Background));
+        assert_eq!(
+            parsed(&json!({ "type": "detach" })),
+            Some(ToolEvent::Background)
+        );
     }
 }

@@ -41,7 +41,9 @@ pub enum Told {
 }
 
 /// How much a message matters; the names are those of the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the words are those of RFC 5424")]
 pub enum MessageLevel {
@@ -137,6 +139,17 @@ impl Dialogue {
     /// The question that waits for an answer.
     pub fn question(&self) -> Option<Arc<Question>> {
         self.stage.read(|stage| stage.question.clone())
+    }
+
+    /// The number of the question that waits for an answer, and those of its requests that have none yet.
+    pub fn unanswered(&self) -> Option<(u64, Map<String, Value>)> {
+        self.stage.read(|stage| {
+            let question = stage.question.as_ref()?;
+            let open = question.requests.iter();
+            let open = open.filter(|(key, _)| !stage.answers.contains_key(*key));
+            let open = open.map(|(key, request)| (key.clone(), request.clone()));
+            Some((question.number, open.collect()))
+        })
     }
 
     /// Waits for a question.

@@ -89,7 +89,11 @@ impl CallError {
     pub(crate) fn as_protocol(&self) -> Option<ErrorData> {
         let error = self.protocol.as_ref()?;
         let message = self.message.clone();
-        Some(ErrorData::new(ErrorCode(error.code), message, error.data.clone()))
+        Some(ErrorData::new(
+            ErrorCode(error.code),
+            message,
+            error.data.clone(),
+        ))
     }
 
     /// An operation that is not taken in.

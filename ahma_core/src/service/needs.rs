@@ -20,7 +20,9 @@ pub(super) fn check(tool: &ToolSpec, caller: &Caller) -> Result<(), CallError> {
         (lacking.roots, "roots"),
     ];
     let named = named.into_iter().filter(|(lacks, _)| *lacks);
-    let mut required: Value = named.map(|(_, name)| (name.to_owned(), json!({}))).collect();
+    let mut required: Value = named
+        .map(|(_, name)| (name.to_owned(), json!({})))
+        .collect();
     if lacks_tasks {
         let tasks = ClientCapabilities::builder().enable_tasks().build();
         required["extensions"] = json!(tasks)["extensions"].take();

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 
 use super::call_error::CallError;
-use super::caller::Caller;
 use super::call_parameters::{SHELL, shell_arguments};
+use super::caller::Caller;
 use super::context::ServiceContext;
 use super::directory::working_directory;
 use super::execution_mode::ExecutionMode;
@@ -146,8 +146,8 @@ fn checked_for(tool: &ToolSpec, arguments: Map<String, Value>) -> Result<Checked
 
 /// Whether values of more than a few letters have to match patterns, or a schema.
 fn takes_long(tool: &ToolSpec, arguments: &Map<String, Value>) -> bool {
-    let has_pattern = tool.own_schema.is_some()
-        || tool.arguments.iter().any(|it| it.values.has_pattern());
+    let has_pattern =
+        tool.own_schema.is_some() || tool.arguments.iter().any(|it| it.values.has_pattern());
     has_pattern && arguments.values().map(length).sum::<usize>() > MAX_AT_ONCE
 }
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientCapabilities, ErrorCode, InputRequest, InputRequests, InputRequiredResult, RequestStateCodec,
-    SealOptions,
+    ClientCapabilities, ErrorCode, InputRequest, InputRequests, InputRequiredResult,
+    RequestStateCodec, SealOptions,
 };
 use rmcp::service::Peer;
 use rmcp::{RoleServer, model::CallToolRequestParams};
@@ -201,11 +201,16 @@ impl CallingClient {
             let why = format!("requestState: {why}");
             CallError::of_protocol(ErrorCode::INVALID_PARAMS.0, why, None)
         };
-        let codec = CODEC.as_ref().ok_or_else(|| invalid("it cannot be opened"))?;
+        let codec = CODEC
+            .as_ref()
+            .ok_or_else(|| invalid("it cannot be opened"))?;
         let opened = codec.open_json_with::<Sealed>(&state, self.tool.as_bytes());
-        let opened = opened.map_err(|_| invalid("it is not of this server and this tool, or too old; call again without it"))?;
+        let opened = opened.map_err(|_| {
+            invalid("it is not of this server and this tool, or too old; call again without it")
+        })?;
         let operation = context.operations().get(&opened.operation);
-        let operation = operation.ok_or_else(|| invalid("what it belongs to is not remembered any more"))?;
+        let operation =
+            operation.ok_or_else(|| invalid("what it belongs to is not remembered any more"))?;
         // Answers to a question that another call has answered meanwhile are nobody's.
         let dialogue = operation.result().and_then(|it| it.dialogue());
         let waits = dialogue.and_then(|it| it.question());
@@ -254,7 +259,9 @@ impl CallingClient {
         let options = SealOptions::new()
             .associated_data(self.tool.as_bytes())
             .ttl(LIFE);
-        let state = CODEC.as_ref().and_then(|it| it.seal_json_with(&sealed, &options).ok());
+        let state = CODEC
+            .as_ref()
+            .and_then(|it| it.seal_json_with(&sealed, &options).ok());
         Some(required(&open, state))
     }
 }
@@ -339,9 +346,15 @@ mod tests {
             },
         });
         for (answer, expected) in [
-            (json!({ "action": "accept", "content": { "name": "A" } }), true),
+            (
+                json!({ "action": "accept", "content": { "name": "A" } }),
+                true,
+            ),
             (json!({ "action": "decline" }), true),
-            (json!({ "action": "accept", "content": { "name": 1 } }), false),
+            (
+                json!({ "action": "accept", "content": { "name": 1 } }),
+                false,
+            ),
             (json!({ "action": "accept", "content": {} }), false),
             (json!({ "action": "accept" }), false),
             (json!({ "action": "maybe" }), false),

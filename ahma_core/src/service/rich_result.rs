@@ -126,12 +126,14 @@ fn read_events(lines: &[u8]) -> Rich {
             continue;
         }
         if !text.is_empty() {
-            rich.blocks.push(ContentBlock::text(shortened(std::mem::take(&mut text))));
+            rich.blocks
+                .push(ContentBlock::text(shortened(std::mem::take(&mut text))));
         }
         if let Some(structured) = value.get_mut(STRUCTURED) {
             rich.structured = Some(structured.take());
         } else if let Some(block) = value.get_mut(BLOCK) {
-            rich.blocks.extend(serde_json::from_value::<ContentBlock>(block.take()));
+            rich.blocks
+                .extend(serde_json::from_value::<ContentBlock>(block.take()));
         }
     }
     if !text.is_empty() {
@@ -161,7 +163,11 @@ mod tests {
             "{\"structured\":{\"a\":1}}\n{\"structured\":{\"a\":2}}\n{\"line\":\"four\"}\n",
         );
         let rich = read_events(lines.as_bytes());
-        let texts: Vec<_> = rich.blocks.iter().map(|it| it.as_text().unwrap().text.as_str()).collect();
+        let texts: Vec<_> = rich
+            .blocks
+            .iter()
+            .map(|it| it.as_text().unwrap().text.as_str())
+            .collect();
         assert_eq!(texts, ["one\ntwo\n", "three", "four\n"]);
         assert_eq!(rich.structured, Some(serde_json::json!({ "a": 2 })));
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::call_error::CallError;
-use super::caller::Caller;
 use super::call_parameters::SHELL;
+use super::caller::Caller;
 use super::context::ServiceContext;
 use super::directory::working_directory;
 use super::plan::{self, CheckedCall};

@@ -13,7 +13,7 @@ use super::context::ServiceContext;
 use super::questions::{fits, requests};
 use super::respond;
 use crate::audit::timestamp;
-use crate::operation::{OperationHandle, OperationState, Question};
+use crate::operation::{OperationHandle, OperationState};
 
 /// How often it makes sense to ask.
 const POLL_MS: u64 = 500;
@@ -38,12 +38,14 @@ pub(super) async fn detailed(
     let failure = dialogue.and_then(|it| it.error());
     let failure = failure.and_then(|it| Some((it.code?, it.message)));
     let payload = match operation.state() {
-        OperationState::Queued | OperationState::Running => match dialogue.and_then(|it| it.question()) {
-            Some(question) => TaskPayload::InputRequired {
-                input_requests: requests(&named(&question)),
-            },
-            None => TaskPayload::Working,
-        },
+        OperationState::Queued | OperationState::Running => {
+            match dialogue.and_then(|it| it.unanswered()) {
+                Some((number, open)) => TaskPayload::InputRequired {
+                    input_requests: requests(&named(number, open)),
+                },
+                None => TaskPayload::Working,
+            }
+        }
         OperationState::Failed if failure.is_some() => {
             let (code, message) = failure.unwrap_or_default();
             TaskPayload::Failed {
@@ -70,10 +72,9 @@ pub(super) async fn detailed(
 }
 
 /// Requests by keys that no other question of the task has.
-fn named(question: &Question) -> Map<String, Value> {
-    let number = question.number;
-    let all = question.requests.iter();
-    all.map(|(key, request)| (format!("{number}.{key}"), request.clone()))
+fn named(number: u64, open: Map<String, Value>) -> Map<String, Value> {
+    let all = open.into_iter();
+    all.map(|(key, request)| (format!("{number}.{key}"), request))
         .collect()
 }
 
@@ -100,7 +101,11 @@ pub(super) fn update(
     let prefix = format!("{}.", question.number);
     for (name, answer) in answers {
         let key = name.strip_prefix(&prefix).unwrap_or_default();
-        if question.requests.get(key).is_some_and(|it| fits(it, &answer)) {
+        if question
+            .requests
+            .get(key)
+            .is_some_and(|it| fits(it, &answer))
+        {
             dialogue.answer_part(question.number, key, answer);
         }
     }

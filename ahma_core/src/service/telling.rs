@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{CustomNotification, ProgressNotificationParam, ProgressToken, ServerNotification};
+use rmcp::model::{
+    CustomNotification, ProgressNotificationParam, ProgressToken, ServerNotification,
+};
 use rmcp::service::Peer;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;

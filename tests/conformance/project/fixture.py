@@ -191,6 +191,10 @@ def task(_):
     text("Hello, " + answer["content"]["name"])
 
 
+def greet(arguments):
+    text(f"Hello, {arguments['name']}!")
+
+
 def main():
     arguments = json.loads(sys.stdin.readline())["arguments"]
     globals()[sys.argv[1]](arguments)

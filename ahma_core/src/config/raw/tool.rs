@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::super::field::Field;
 use super::{
-    AnyObject, List, RawAnnotations, RawArgument, RawAvailability, RawIcon, RawLimits, RawNeed, RawOutput,
-    RawStep, RawTask, TextMap,
+    AnyObject, List, RawAnnotations, RawArgument, RawAvailability, RawIcon, RawLimits, RawNeed,
+    RawOutput, RawStep, RawTask, TextMap,
 };
 
 /// A tool file (MTDF): one command-line program, described so that it can be offered as MCP tools.

@@ -144,7 +144,9 @@ fn schema(
         Err((why, below)) => {
             let message = format!("this is not a JSON Schema that can be used: {why}");
             let hint = match below.is_empty() {
-                true => "write one of draft 2020-12 that refers to nothing outside of itself".to_owned(),
+                true => {
+                    "write one of draft 2020-12 that refers to nothing outside of itself".to_owned()
+                }
                 false => format!("look at `{below}` in it; it has to be of draft 2020-12"),
             };
             checks.faults.add_with_hint(place, message, hint);

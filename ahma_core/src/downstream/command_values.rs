@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
-use ahma_sandbox::{CommandRequest, Exit, Input};
+use ahma_sandbox::{CommandRequest, Exit, Input, LaunchStep, NoExit};
 use futures_util::future::join_all;
 use tokio::io::{AsyncRead, AsyncReadExt as _, copy, sink};
 use tokio::time::timeout;
@@ -32,6 +33,8 @@ pub(super) enum CommandFault {
     NotStarted(String),
     /// It takes too long.
     Slow,
+    /// There is no such program.
+    Missing,
     Failed(Exit),
     /// Its first line is empty.
     Nothing,
@@ -52,8 +55,8 @@ impl fmt::Display for CommandFault {
             CommandFault::Slow => {
                 write!(formatter, "it did not end within {} s", TIMEOUT.as_secs())
             }
+            CommandFault::Missing => formatter.write_str("there is no such program"),
             CommandFault::Failed(exit) => match (exit.code, exit.signal) {
-                (Some(127), _) => formatter.write_str("there is no such program"),
                 (Some(code), _) => write!(formatter, "it ended with exit code {code}"),
                 (None, Some(signal)) => write!(formatter, "it was ended by signal {signal}"),
                 (None, None) => formatter.write_str("it ended"),
@@ -113,7 +116,15 @@ async fn run(means: &Means, line: &str) -> Result<String, CommandFault> {
     command.kill();
     command.gone().await;
     let exit = exit.map_err(|_| CommandFault::Slow)?;
-    let exit = exit.map_err(|error| not_started(&error))?;
+    let exit = exit.map_err(|error| match error {
+        NoExit::NotStarted {
+            step: LaunchStep::Execute,
+            errno,
+        } if io::Error::from_raw_os_error(errno).kind() == io::ErrorKind::NotFound => {
+            CommandFault::Missing
+        }
+        error => not_started(&error),
+    })?;
     let said = said.await.map_err(|error| not_started(&error))?;
     if exit.code != Some(0) {
         return Err(CommandFault::Failed(exit));

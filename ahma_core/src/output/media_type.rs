@@ -7,8 +7,8 @@ pub(crate) fn media_type(head: &[u8]) -> Option<&'static str> {
         // By these names clients know them.
         Some("audio/x-wav") => Some("audio/wav"),
         Some("audio/x-flac") => Some("audio/flac"),
-        Some(found) => Some(found),
-        None => is_svg(head).then_some("image/svg+xml"),
+        None | Some("text/xml") if is_svg(head) => Some("image/svg+xml"),
+        found => found,
     }
 }
 

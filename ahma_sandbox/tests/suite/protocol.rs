@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::support::host_program;
 
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 const POLICY: u8 = 1;
 const RUN: u8 = 2;
 const KILL: u8 = 4;

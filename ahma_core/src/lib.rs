@@ -52,6 +52,8 @@ mod downstream;
 #[cfg(feature = "server")]
 mod executor;
 #[cfg(feature = "server")]
+mod file_watch;
+#[cfg(feature = "server")]
 mod light_watch;
 #[cfg(feature = "server")]
 mod listening;
@@ -87,7 +89,7 @@ pub use operation::{
 pub use owner_warnings::{OwnerWarnings, SayWarning};
 #[cfg(feature = "server")]
 pub use registry::{
-    ContentError, ContentRequest, ForeignCall, ForeignContent, ForeignDefinition, ForeignError,
+    ContentError, ContentLists, ContentRequest, ForeignCall, ForeignDefinition, ForeignError,
     ForeignProgress, ForeignResult, ForeignServers, ForeignTool, ServerConfig, ServerEvent,
     ServerEventKind,
 };

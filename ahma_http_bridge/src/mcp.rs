@@ -1,12 +1,12 @@
 //! `/mcp`: what is around the SDK's own answer to a request.
 
-use ahma_transport::{Direction, MessageTrace, without_bom};
+use ahma_transport::{Direction, LISTEN_WITH_TASKS, MessageTrace, renamed, without_bom};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -193,7 +193,13 @@ async fn post(
     if form == Form::Json {
         parts.extensions.insert(OneDocument);
     }
-    let request = Request::from_parts(parts, Full::new(content.clone()));
+    let renamed = if listens { renamed(&content) } else { None };
+    if renamed.is_some() {
+        let name = HeaderValue::from_static(LISTEN_WITH_TASKS);
+        parts.headers.insert("mcp-method", name);
+    }
+    let sent = renamed.map_or_else(|| content.clone(), Bytes::from);
+    let request = Request::from_parts(parts, Full::new(sent));
     let calling = sdk::call(&endpoint.protocol, request, &content);
     let response = endpoint.long_messages.take_in(&content, calling).await?;
     let response = match form {

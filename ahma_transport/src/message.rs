@@ -8,6 +8,8 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
+use crate::task_subscription::renamed;
+
 /// Why bytes are not a message, and which request that answers.
 #[derive(Debug)]
 pub struct MessageError {
@@ -44,7 +46,8 @@ pub fn parse_message(text: &[u8]) -> ParsedMessage {
     if let Some(error) = too_many_values(text) {
         return ParsedMessage::Wrong(MessageError { id: None, error });
     }
-    match serde_json::from_slice(text) {
+    let renamed = renamed(text);
+    match serde_json::from_slice(renamed.as_deref().unwrap_or(text)) {
         Ok(message) => match too_long_name(&message) {
             None => ParsedMessage::Message(Box::new(message)),
             Some(wrong) => ParsedMessage::Wrong(wrong),

@@ -51,6 +51,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     pub(super) tools_dir: Vec<PathBuf>,
 
+    /// Directory with prompt files, instead of `.ahma/prompts` of the project; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub(super) prompts_dir: Vec<PathBuf>,
+
+    /// Directory with resource files, instead of `.ahma/resources` of the project; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub(super) resources_dir: Vec<PathBuf>,
+
     /// What is listed: `all`, `none`, `core` (the default: the most used tools of every file), names of tool files (`git`) and
     /// of single tools (`git_log`), with `-` to leave one out. What is not listed is found with `find_tools`.
     #[arg(

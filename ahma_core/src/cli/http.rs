@@ -26,9 +26,8 @@ use super::token_file;
 use super::warnings::warn_loudly;
 use crate::audit::timestamp;
 use crate::operation::OperationState;
-use crate::registry::ForeignContent;
 use crate::scope::{Scope, ScopeManager, SharedResources};
-use crate::service::HttpEndpoint;
+use crate::service::{ContentKind, HttpEndpoint, merged};
 
 /// What callers are told to do, in the flags of this program.
 const HINTS: Hints = Hints {
@@ -148,14 +147,15 @@ struct Engine {
 }
 
 impl Engine {
-    /// What other servers offer beside tools, as far as the SDK knows its fields.
-    fn content<T: DeserializeOwned>(&self, of: fn(&ForeignContent) -> &Vec<Value>) -> Vec<T> {
-        let Some(foreign) = self.shared.foreign() else {
-            return Vec::new();
+    /// What is offered beside tools, as far as the SDK knows its fields.
+    fn content<T: DeserializeOwned>(&self, kind: ContentKind) -> Vec<T> {
+        let others = match self.shared.foreign() {
+            Some(foreign) => Arc::clone(&foreign.content().borrow()),
+            None => Arc::default(),
         };
-        let content = Arc::clone(&foreign.content().borrow());
-        let items = of(&content).iter().cloned();
+        let items = merged(kind, &self.scope.content_lists(), &others);
         items
+            .into_iter()
             .filter_map(|it| serde_json::from_value(it).ok())
             .collect()
     }
@@ -184,11 +184,11 @@ impl Backend for Engine {
     }
 
     fn resources(&self) -> Vec<Resource> {
-        self.content(|it| &it.resources)
+        self.content(ContentKind::Resources)
     }
 
     fn prompts(&self) -> Vec<Prompt> {
-        self.content(|it| &it.prompts)
+        self.content(ContentKind::Prompts)
     }
 
     fn activate_workspace(&self, name: &str) -> BoxFuture<'static, Result<(), String>> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::args::Args;
 use crate::registry::{Surface, ToolFileRules};
@@ -20,6 +20,8 @@ pub(super) fn tool_file_rules(
     }
     ToolFileRules {
         directories: named,
+        prompts: args.prompts_dir.clone(),
+        resources: args.resources_dir.clone(),
         without_shipped: args.no_shipped_tools,
         surface: Surface::new(&args.tools),
     }
@@ -28,9 +30,11 @@ pub(super) fn tool_file_rules(
 /// The same with absolute directories: changes of files are reported by absolute paths.
 pub(super) fn absolute(rules: ToolFileRules, directory: &Path) -> ToolFileRules {
     let absolute = |path| std::path::absolute(directory.join(&path)).unwrap_or(path);
-    let directories = rules.directories.into_iter().map(absolute);
+    let all = |paths: Vec<PathBuf>| paths.into_iter().map(absolute).collect();
     ToolFileRules {
-        directories: directories.collect(),
+        directories: all(rules.directories),
+        prompts: all(rules.prompts),
+        resources: all(rules.resources),
         ..rules
     }
 }

@@ -121,7 +121,7 @@ fn read_within_bounds(paths: Vec<PathBuf>, links: Links) -> Vec<SourceFile> {
 /// schema is not a tool.
 fn is_tool_file_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.ends_with(b".json") && !name.starts_with(b".") && name != SCHEMA_FILE_NAME.as_bytes()
+    name.ends_with(b".json") && !name.starts_with(b".") && !name.ends_with(b".schema.json")
 }
 
 /// Reads one file. Anything but a regular file of reasonable size is a fault: a pipe or a device
@@ -212,6 +212,14 @@ fn looks_like_a_tool(file: &SourceFile) -> bool {
             bytes.windows(name.len()).any(|window| window == name)
         }
     }
+}
+
+/// The directory below `.ahma` of a project that holds files of this kind, when it is there.
+pub fn project_directory(project: &Path, name: &str) -> Vec<(PathBuf, Selection)> {
+    let directory = project.join(".ahma").join(name);
+    let is_there = directory.is_dir();
+    let found = is_there.then_some((directory, Selection::OfProject));
+    found.into_iter().collect()
 }
 
 /// The directories of a project that hold tool files: `.ahma/tools`, and `tools` when there is such a file in it, which

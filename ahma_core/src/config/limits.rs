@@ -21,6 +21,12 @@ pub(super) const PATTERN_VALUE: usize = 64 * 1024;
 pub(super) const SCHEMA_BYTES: usize = 64 * 1024;
 /// Pictures that one tool may have.
 pub(super) const ICONS: usize = 8;
+/// Arguments of one prompt, or variables of one family of resources.
+pub(super) const PROMPT_ARGUMENTS: usize = 50;
+/// Messages of one prompt.
+pub(super) const MESSAGES: usize = 100;
+/// Bytes of the URI of a resource.
+pub(super) const URI_BYTES: usize = 2_000;
 /// Tool files of one directory.
 pub(super) const FILES_PER_DIRECTORY: usize = 1000;
 /// Bytes of all tool files of one directory.

@@ -8,6 +8,7 @@
 //! MCP, the built-in tools or the server's flags; what the server contributes is passed in as [`ServerFacts`]. Every fault of every file is reported, each with line, column, JSON
 //! pointer and advice; a rejected file never hides another.
 
+pub mod content;
 pub mod downstream;
 pub mod files;
 
@@ -28,6 +29,7 @@ mod raw;
 mod resolve;
 mod schema;
 mod server_facts;
+mod shared_fields;
 mod spec;
 mod suggest;
 mod text;
@@ -43,9 +45,9 @@ pub use raw::bounds::TIMEOUT_SECONDS;
 pub use schema::{SCHEMA_FILE_NAME, tool_file_schema, tool_file_schema_text};
 pub use server_facts::{ReservedTool, ServerFacts};
 pub use spec::{
-    Action, Annotations, ArgumentSpec, AvailabilityCheck, ClientNeeds, CommandLine, Delivery, Flag,
-    IconSpec, OutputKind, Restrictions, ResultSpec, ScalarKind, ScalarSpec, Separator, Sequence,
-    StepSpec, TaskMode, ToolFile, ToolSpec, ValueSpec,
+    Action, Annotations, ArgumentSpec, AvailabilityCheck, ClientNeeds, CommandLine, CompleteSpec,
+    Delivery, Flag, IconSpec, OutputKind, Restrictions, ResultSpec, ScalarKind, ScalarSpec,
+    Separator, Sequence, StepSpec, TaskMode, ToolFile, ToolSpec, ValueSpec,
 };
 #[cfg(feature = "server")]
 pub(crate) use suggest::nearest;

@@ -260,6 +260,17 @@ pub struct ArgumentSpec {
     pub conflicts_with: Vec<String>,
     /// Arguments without which it cannot be given.
     pub requires: Vec<String>,
+    /// Values that are likely to be meant.
+    pub complete: Option<CompleteSpec>,
+}
+
+/// What can be proposed for a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompleteSpec {
+    /// These values.
+    Values(Vec<String>),
+    /// What this command line prints, one a line.
+    Command(Vec<String>),
 }
 
 /// The values an argument takes.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::offered::{MAX_DEFINITION, prefixed};
 use super::record::Record;
 use super::upstream::Upstream;
-use crate::registry::ForeignContent;
+use crate::registry::ContentLists;
 
 /// Kinds of resources of one server; each takes its time with every resource that nobody lists.
 const MAX_TEMPLATES: usize = 200;
@@ -22,7 +22,7 @@ const MAX_TEMPLATE: usize = 2048;
 #[derive(Default)]
 pub(super) struct Content {
     /// Taken by whoever tells others of it.
-    pub(super) offered: ForeignContent,
+    pub(super) offered: ContentLists,
     /// By their names here: whose they are, and their names there.
     prompts: HashMap<String, (Arc<Upstream>, String)>,
     resources: HashMap<String, Arc<Upstream>>,

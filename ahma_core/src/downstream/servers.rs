@@ -27,7 +27,7 @@ use super::upstream::Upstream;
 use crate::config::downstream::{ServerSpec, StartMode};
 use crate::executor::HostPool;
 use crate::registry::{
-    ContentError, ContentRequest, ForeignContent, ForeignDefinition, ForeignResult, ForeignServers,
+    ContentError, ContentLists, ContentRequest, ForeignDefinition, ForeignResult, ForeignServers,
     ServerConfig, ServerEvent,
 };
 
@@ -125,7 +125,7 @@ pub(crate) struct DownstreamServers {
     pub(super) changed: Arc<Notify>,
     offered: watch::Sender<Arc<[ForeignDefinition]>>,
     content: Mutex<Arc<Content>>,
-    content_offered: watch::Sender<Arc<ForeignContent>>,
+    content_offered: watch::Sender<Arc<ContentLists>>,
     /// Whether something was known of each from the beginning.
     were_known: bool,
     /// Whether every server has said what it offers, or has not been able to.
@@ -259,7 +259,7 @@ impl ForeignServers for DownstreamServers {
         self.offered.subscribe()
     }
 
-    fn content(&self) -> watch::Receiver<Arc<ForeignContent>> {
+    fn content(&self) -> watch::Receiver<Arc<ContentLists>> {
         self.content_offered.subscribe()
     }
 

@@ -16,6 +16,7 @@ const LONG: usize = 16 * 1024;
 const MAX_CONTENT: u64 = 24 << 20;
 
 const NOBODY: &str = "a step of a sequence has nobody to ask";
+const NO_QUESTION: &str = "a question has one to ten requests, each with a method that clients take, and with its parameters";
 const ANOTHER: &str = "another question waits for its answer";
 
 /// The keys of what is kept for the result, one value a line.
@@ -127,18 +128,27 @@ impl<'r> EventStream<'r> {
                     Some(_) if dialogue.ask(requests) => return,
                     Some(_) => ANOTHER,
                 };
-                operation.write(format!("{why}\n").into_bytes()).await;
-                let answers = keys.into_iter().map(|key| (key, json!({ "error": why })));
-                let answers = json!({ "answers": answers.collect::<Map<_, _>>() });
-                let dialogue = Arc::clone(dialogue);
-                tokio::spawn(async move { dialogue.say(&answers).await });
+                self.refuse(operation, keys, why).await;
             }
+            ToolEvent::CannotAsk(keys) => self.refuse(operation, keys, NO_QUESTION).await,
             ToolEvent::Background => {
                 if let Some(dialogue) = dialogue {
                     dialogue.goes_to_the_background();
                 }
             }
         }
+    }
+
+    /// Answers a question with the reason why nobody else does.
+    async fn refuse(&self, operation: &OperationHandle, keys: Vec<String>, why: &'static str) {
+        operation.write(format!("{why}\n").into_bytes()).await;
+        let Some(dialogue) = self.dialogue else {
+            return;
+        };
+        let answers = keys.into_iter().map(|key| (key, json!({ "error": why })));
+        let answers = json!({ "answers": answers.collect::<Map<_, _>>() });
+        let dialogue = Arc::clone(dialogue);
+        tokio::spawn(async move { dialogue.say(&answers).await });
     }
 
     /// Keeps a part of the result, as long as it is not too much.

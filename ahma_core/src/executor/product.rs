@@ -32,10 +32,19 @@ impl Product<'_> {
     /// The end of the command, which has failed when it did not make what it should have. `held` is what was held back of its
     /// output: a path, or a very small picture.
     pub(super) async fn checked(&self, completion: Completion, held: Vec<u8>) -> Completion {
+        let dialogue = self.plan.events.as_ref().map(|it| &it.dialogue);
+        let has_failed = dialogue.is_some_and(|it| it.error().is_some());
         let Some(result) = self.operation.result() else {
-            return completion;
+            // A step of a sequence, whose result is text.
+            let state = match completion.state {
+                OperationState::Completed if has_failed => OperationState::Failed,
+                state => state,
+            };
+            return Completion {
+                state,
+                ..completion
+            };
         };
-        let has_failed = result.dialogue().is_some_and(|it| it.error().is_some());
         let checked = match (completion.state, result.kind()) {
             (OperationState::Completed, OutputKind::Json) => self.json(result).await,
             (OperationState::Completed, OutputKind::Image | OutputKind::Audio) => {

@@ -1,5 +1,7 @@
 //! One line that a command with `"output": "events"` writes. `docs/events.md` is the other side of this.
 
+use data_encoding::BASE64;
+use rmcp::model::{ContentBlock, ResourceContents};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -27,6 +29,8 @@ pub(super) enum ToolEvent {
     Failed(ReportedError),
     /// A question to the client.
     Ask(Map<String, Value>),
+    /// A question that cannot be put, by the names of its requests.
+    CannotAsk(Vec<String>),
     /// The command goes on in the background.
     Background,
 }
@@ -95,9 +99,10 @@ impl ToolEvent {
             }
             Line::Structured { value } => ToolEvent::Structured(value),
             Line::Error { message, code } => ToolEvent::Failed(ReportedError { message, code }),
-            Line::Ask { questions } => {
-                are_questions(&questions).then_some(ToolEvent::Ask(questions))?
-            }
+            Line::Ask { questions } => match are_questions(&questions) {
+                true => ToolEvent::Ask(questions),
+                false => ToolEvent::CannotAsk(questions.keys().cloned().collect()),
+            },
             Line::Detach {} => ToolEvent::Background,
         })
     }
@@ -105,16 +110,15 @@ impl ToolEvent {
 
 /// Whether a value is a content block of the protocol.
 fn is_block(value: &Value) -> bool {
-    let has = |value: &Value, names: &[&str]| names.iter().all(|name| value[*name].is_string());
-    match value["type"].as_str() {
-        Some("text") => has(value, &["text"]),
-        Some("image" | "audio") => has(value, &["data", "mimeType"]),
-        Some("resource_link") => has(value, &["uri", "name"]),
-        Some("resource") => {
-            let resource = &value["resource"];
-            has(resource, &["uri"])
-                && (resource["text"].is_string() || resource["blob"].is_string())
-        }
+    let is_base64 = |text: &str| BASE64.decode(text.as_bytes()).is_ok();
+    match serde_json::from_value(value.clone()) {
+        Ok(ContentBlock::Text(_) | ContentBlock::ResourceLink(_)) => true,
+        Ok(ContentBlock::Image(image)) => is_base64(&image.data),
+        Ok(ContentBlock::Audio(audio)) => is_base64(&audio.data),
+        Ok(ContentBlock::Resource(embedded)) => match &embedded.resource {
+            ResourceContents::BlobResourceContents { blob, .. } => is_base64(blob),
+            _ => true,
+        },
         _ => false,
     }
 }
@@ -172,15 +176,33 @@ mod tests {
             json!({ "type": "content", "content": { "type": "video", "data": "" } }),
             json!({ "type": "content", "content": { "type": "resource", "resource": { "uri": "a:b" } } }),
             json!({ "type": "structured", "value": [1] }),
-            json!({ "type": "ask", "questions": {} }),
-            json!({ "type": "ask", "questions": { "a": { "method": "tools/call", "params": {} } } }),
-            json!({ "type": "ask", "questions": { "a": { "method": "elicitation/create" } } }),
+            json!({ "type": "content", "content": { "type": "text", "text": "x", "annotations": 1 } }),
+            json!({ "type": "content", "content": { "type": "image", "data": "?", "mimeType": "a/b" } }),
             json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} }),
         ] {
             assert_eq!(parsed(&line), None, "{line}");
         }
         assert_eq!(ToolEvent::parse(b"{\"type\":\"detach\"} and more"), None);
         assert_eq!(ToolEvent::parse(b"\xff"), None);
+    }
+
+    #[test]
+    fn a_question_that_cannot_be_put_is_told_from_text() {
+        for (questions, keys) in [
+            (json!({}), vec![]),
+            (
+                json!({ "a": { "method": "tools/call", "params": {} } }),
+                vec!["a"],
+            ),
+            (
+                json!({ "a": { "method": "elicitation/create" } }),
+                vec!["a"],
+            ),
+        ] {
+            let line = json!({ "type": "ask", "questions": questions });
+            let keys = keys.into_iter().map(str::to_owned).collect();
+            assert_eq!(parsed(&line), Some(ToolEvent::CannotAsk(keys)), "{line}");
+        }
     }
 
     #[test]

@@ -85,6 +85,10 @@ struct Stage {
     asked: u64,
     /// How long the command has waited for answers so far.
     waited: Duration,
+    /// Counts changes of the question and its answers.
+    version: u64,
+    /// What it has said last of how far it is.
+    progress: Option<String>,
     wants_background: bool,
     error: Option<ReportedError>,
     is_over: bool,
@@ -115,6 +119,16 @@ impl Dialogue {
 
     /// Tells whoever listens.
     pub(crate) fn tell(&self, told: Told) {
+        if let Told::Progress {
+            message: Some(message),
+            ..
+        } = &told
+        {
+            self.stage.change(|stage| {
+                stage.progress = Some(message.clone());
+                false
+            });
+        }
         let _ = self.told.send(Arc::new(told));
     }
 
@@ -124,6 +138,7 @@ impl Dialogue {
             let is_free = stage.question.is_none() && !stage.is_over;
             if is_free {
                 stage.asked += 1;
+                stage.version += 1;
                 stage.answers = Map::new();
                 let number = stage.asked;
                 stage.question = Some(Arc::new(Question {
@@ -150,6 +165,22 @@ impl Dialogue {
             let open = open.map(|(key, request)| (key.clone(), request.clone()));
             Some((question.number, open.collect()))
         })
+    }
+
+    /// What the command has said last of how far it is.
+    pub fn progress(&self) -> Option<String> {
+        self.stage.read(|stage| stage.progress.clone())
+    }
+
+    /// Counts what changes of the question and its answers.
+    pub(crate) fn version(&self) -> u64 {
+        self.stage.read(|stage| stage.version)
+    }
+
+    /// Waits until that is another one.
+    pub(crate) async fn changed(&self, version: u64) {
+        let other = |stage: &Stage| (stage.version != version).then_some(());
+        self.stage.wait(other).await;
     }
 
     /// Waits for a question.
@@ -186,6 +217,7 @@ impl Dialogue {
         let is_waited_for = self.stage.change(|stage| {
             let question = stage.question.take_if(|it| it.number == number);
             if let Some(question) = &question {
+                stage.version += 1;
                 stage.waited += question.asked.elapsed();
             }
             question.is_some()
@@ -207,9 +239,11 @@ impl Dialogue {
             let question = stage.question.as_ref().filter(|it| it.number == number);
             if let Some(question) = question.filter(|it| it.requests.contains_key(key)) {
                 stage.answers.insert(key.to_owned(), answer);
+                stage.version += 1;
                 if stage.answers.len() == question.requests.len() {
                     all = Some(std::mem::take(&mut stage.answers));
                 }
+                return true;
             }
             false
         });
@@ -241,6 +275,11 @@ impl Dialogue {
             stage.wants_background = true;
             true
         });
+    }
+
+    /// Whether the command wants to go on in the background.
+    pub fn is_in_background(&self) -> bool {
+        self.stage.read(|stage| stage.wants_background)
     }
 
     /// Waits until the command wants to go on in the background.

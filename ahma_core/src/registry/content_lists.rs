@@ -1,10 +1,10 @@
-//! Prompts and resources of other servers: what the engine has to know of them. How they are fetched is somebody else's.
+//! Prompts and resources as they are listed, and what is wanted of those of other servers. How they are fetched is somebody else's.
 
 use serde_json::{Map, Value};
 
-/// What other servers offer beside tools, each with all of its fields, prompts under their names here.
+/// What is offered beside tools, each with all of its fields, prompts of other servers under their names here.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ForeignContent {
+pub struct ContentLists {
     /// Prompts.
     pub prompts: Vec<Value>,
     /// Resources.

@@ -6,6 +6,7 @@ use rmcp::model::Tool;
 use tokio::sync::watch;
 
 use super::declared::{Circumstances, DeclaredTools, Presentation};
+use super::declared_content::DeclaredContent;
 use super::entry::{Runner, ToolEntry};
 use super::foreign::ForeignDefinition;
 use super::snapshot::ToolSnapshot;
@@ -17,6 +18,8 @@ pub(crate) struct Registry {
     /// How declared tools are offered.
     presentation: Presentation,
     current: watch::Sender<Arc<ToolSnapshot>>,
+    /// Prompts and resources of files.
+    content: watch::Sender<Arc<DeclaredContent>>,
     /// What other servers offer. Held while another snapshot is made: of two sources that change at once, none loses its
     /// change.
     changing: Mutex<Option<Arc<[ForeignDefinition]>>>,
@@ -27,10 +30,10 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Begins with the built-in tools of these names, and with what tool files say.
+    /// Begins with the built-in tools of these names, and with what files say.
     pub(crate) fn new(
         built_in: Vec<(&'static str, Tool)>,
-        declared: DeclaredTools,
+        (declared, content): (DeclaredTools, DeclaredContent),
         presentation: Presentation,
     ) -> Self {
         let built_in: Vec<Arc<ToolEntry>> = built_in
@@ -48,6 +51,7 @@ impl Registry {
         let first = ToolSnapshot::merge(&built_in, Arc::new(declared), Arc::default());
         Registry {
             current: watch::Sender::new(Arc::new(first)),
+            content: watch::Sender::new(Arc::new(content)),
             built_in,
             presentation,
             changing: Mutex::default(),
@@ -59,6 +63,16 @@ impl Registry {
     /// The tools as they are now.
     pub(crate) fn current(&self) -> Arc<ToolSnapshot> {
         Arc::clone(&self.current.borrow())
+    }
+
+    /// Prompts and resources of files, now and later.
+    pub(crate) fn content(&self) -> watch::Receiver<Arc<DeclaredContent>> {
+        self.content.subscribe()
+    }
+
+    /// Offers what prompt files and resource files say now.
+    pub(crate) fn publish_content(&self, content: DeclaredContent) {
+        self.content.send_replace(Arc::new(content));
     }
 
     /// Offers what tool files say now.

@@ -217,7 +217,7 @@ impl DeclaredTools {
 mod tests {
     use super::*;
     use crate::config::load_beside;
-    use crate::registry::{Registry, ToolFileRules};
+    use crate::registry::{DeclaredContent, Registry, ToolFileRules};
     use crate::service::CallStyle;
     use crate::service::tools::definitions;
 
@@ -237,7 +237,11 @@ mod tests {
             present: files.iter().map(|it| (*it).to_owned()).collect(),
         };
         let declared = declared.under(circumstances, &how);
-        let registry = Registry::new(definitions(CallStyle::default()), declared, how);
+        let registry = Registry::new(
+            definitions(CallStyle::default()),
+            (declared, DeclaredContent::default()),
+            how,
+        );
         let current = registry.current();
         let listed = current
             .listed()

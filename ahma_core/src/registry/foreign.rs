@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
 
 use super::asking::Asking;
-use super::foreign_content::{ContentError, ContentRequest, ForeignContent};
+use super::content_lists::{ContentError, ContentLists, ContentRequest};
 use super::foreign_state::{ServerConfig, ServerEvent};
 
 /// A tool that another server runs.
@@ -110,7 +110,7 @@ pub trait ForeignServers: Send + Sync {
     fn tools(&self) -> watch::Receiver<Arc<[ForeignDefinition]>>;
 
     /// What they offer beside tools, now and later.
-    fn content(&self) -> watch::Receiver<Arc<ForeignContent>>;
+    fn content(&self) -> watch::Receiver<Arc<ContentLists>>;
 
     /// Has the server that offers it answer, which is told this `_meta`; none where no server does. Dropping the future
     /// gives the request up. The session is that of the client, as for a call.

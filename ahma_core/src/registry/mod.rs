@@ -7,12 +7,13 @@
 //! Must not run a command or speak to a client: whether a program can be used is asked of a [`Prober`].
 
 mod asking;
+mod content_lists;
 mod current;
 mod declared;
+mod declared_content;
 mod definition;
 mod entry;
 mod foreign;
-mod foreign_content;
 mod foreign_state;
 mod reload;
 mod snapshot;
@@ -21,8 +22,10 @@ mod tool_files;
 mod watcher;
 
 pub(crate) use asking::{AskClient, AskError, Asking};
+pub use content_lists::{ContentError, ContentLists, ContentRequest};
 pub(crate) use current::Registry;
 pub(crate) use declared::{Circumstances, DeclaredTools, Presentation, ProbeResults, Prober};
+pub(crate) use declared_content::DeclaredContent;
 pub use definition::definition;
 pub(crate) use definition::with_background_note;
 pub(crate) use entry::Runner;
@@ -32,7 +35,6 @@ pub use foreign::{
     ForeignCall, ForeignDefinition, ForeignError, ForeignProgress, ForeignResult, ForeignServers,
     ForeignTool,
 };
-pub use foreign_content::{ContentError, ContentRequest, ForeignContent};
 pub use foreign_state::{ServerConfig, ServerEvent, ServerEventKind};
 pub(crate) use reload::{Reload, ReloadSafety};
 pub(crate) use snapshot::ToolSnapshot;

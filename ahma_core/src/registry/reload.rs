@@ -11,9 +11,11 @@ use tokio::time::{sleep, timeout};
 
 use super::current::Registry;
 use super::declared::{DeclaredTools, Presentation, Prober};
+use super::declared_content::DeclaredContent;
 use super::tool_files::ToolFiles;
 use super::watcher::Watcher;
-use crate::config::{ServerFacts, load_beside};
+use crate::config::content::{load_prompts, load_resources};
+use crate::config::{RejectedFile, ServerFacts, load_beside};
 
 /// How long checks of availability wait for a client to list the tools it can have without them: they
 /// would take the processor from its answer.
@@ -57,12 +59,19 @@ struct ToolReader {
 
 impl ToolReader {
     /// The tools as the files are now; a file that is broken keeps what it was `before`.
-    fn read(&self, before: &DeclaredTools) -> Result<DeclaredTools, String> {
+    fn read(
+        &self,
+        before: &DeclaredTools,
+        content_before: &DeclaredContent,
+    ) -> Result<(DeclaredTools, DeclaredContent), String> {
         let found = self.files.read()?;
         let catalog = load_beside(found.own, found.shipped, &self.facts);
         let tools = DeclaredTools::new(catalog, before, &self.presentation);
-        report_rejected(&tools);
-        Ok(tools)
+        let prompts = load_prompts(found.prompts).beside(load_prompts(found.shipped_prompts));
+        let resources = load_resources(found.resources);
+        let content = DeclaredContent::new(prompts, resources, content_before);
+        report_rejected(tools.rejected().iter().chain(content.rejected()));
+        Ok((tools, content))
     }
 }
 
@@ -90,17 +99,18 @@ impl Reload {
     }
 
     /// Reads the files for the first time. Blocks.
-    pub(crate) fn read_now(&self) -> Result<DeclaredTools, String> {
-        let tools = self.reader.read(&DeclaredTools::default())?;
+    pub(crate) fn read_now(&self) -> Result<(DeclaredTools, DeclaredContent), String> {
+        let nothing = (DeclaredTools::default(), DeclaredContent::default());
+        let (tools, content) = self.reader.read(&nothing.0, &nothing.1)?;
         let surface = &self.reader.presentation.surface;
         match surface.unknown(tools.files().iter().map(Arc::as_ref)) {
             Some(unknown) if tools.rejected().is_empty() => Err(unknown),
             // It may be in a file that is broken now.
             Some(unknown) => {
                 tracing::warn!("{unknown}");
-                Ok(tools)
+                Ok((tools, content))
             }
-            None => Ok(tools),
+            None => Ok((tools, content)),
         }
     }
 
@@ -234,11 +244,14 @@ impl ToolReader {
     /// read now changes nothing.
     async fn take_over(self: &Arc<Self>, registry: &Registry) -> bool {
         let (reader, before) = (Arc::clone(self), registry.current());
-        let read = spawn_blocking(move || reader.read(before.declared())).await;
+        let content_before = Arc::clone(&registry.content().borrow());
+        let reading = move || reader.read(before.declared(), &content_before);
+        let read = spawn_blocking(reading).await;
         match read {
-            Ok(Ok(declared)) => {
+            Ok(Ok((declared, content))) => {
                 tracing::info!(tools = declared.entries().len(), "tool files read");
                 registry.publish(declared);
+                registry.publish_content(content);
                 true
             }
             Ok(Err(error)) => {
@@ -250,8 +263,8 @@ impl ToolReader {
     }
 }
 
-fn report_rejected(tools: &DeclaredTools) {
-    for file in tools.rejected() {
+fn report_rejected<'f>(files: impl Iterator<Item = &'f RejectedFile>) {
+    for file in files {
         let path = file.path.display();
         for fault in &file.faults {
             let (line, column) = (fault.line, fault.column);

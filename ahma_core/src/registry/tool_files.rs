@@ -1,4 +1,5 @@
-//! Which tool files are read: those the operator names or those of the project, and the ones in this program.
+//! Which tool files, prompt files and resource files are read: those the operator names or those of the project, and the ones in
+//! this program.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +18,29 @@ const SHIPPED: [(&str, &str); 8] = [
     ("rg.json", include_str!("../../../tools/rg.json")),
 ];
 
+/// The prompt files that come with the program.
+const SHIPPED_PROMPTS: [(&str, &str); 3] = [
+    (
+        "commit_message.json",
+        include_str!("../../../tools/prompts/commit_message.json"),
+    ),
+    (
+        "failing_test.json",
+        include_str!("../../../tools/prompts/failing_test.json"),
+    ),
+    (
+        "review_change.json",
+        include_str!("../../../tools/prompts/review_change.json"),
+    ),
+];
+
 /// Where the tool files of a project come from. Decided once: a directory that appears later is not
 /// looked at, because a command could have made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFiles {
     directories: Vec<(PathBuf, Selection)>,
+    prompts: Vec<(PathBuf, Selection)>,
+    resources: Vec<(PathBuf, Selection)>,
     /// Whether those that come with the program are read too.
     with_shipped: bool,
 }
@@ -31,6 +50,10 @@ pub struct ToolFiles {
 pub struct ToolFileRules {
     /// Directories of tool files; empty means those of the project.
     pub directories: Vec<PathBuf>,
+    /// Directories of prompt files; empty means that of the project.
+    pub prompts: Vec<PathBuf>,
+    /// Directories of resource files; empty means that of the project.
+    pub resources: Vec<PathBuf>,
     /// Whether those that come with the program are left out.
     pub without_shipped: bool,
     /// Which tools are listed.
@@ -44,6 +67,12 @@ pub struct FoundFiles {
     pub own: Vec<SourceFile>,
     /// Those that come with the program.
     pub shipped: Vec<SourceFile>,
+    /// Prompt files of the project, or of the directories that were named.
+    pub prompts: Vec<SourceFile>,
+    /// Prompt files that come with the program.
+    pub shipped_prompts: Vec<SourceFile>,
+    /// Resource files.
+    pub resources: Vec<SourceFile>,
 }
 
 impl ToolFileRules {
@@ -52,44 +81,63 @@ impl ToolFileRules {
         let directories = if self.directories.is_empty() {
             files::project_tools_directories(project)
         } else {
-            let named = self.directories.iter().cloned();
-            named.map(|it| (it, Selection::Every)).collect()
+            every(&self.directories)
+        };
+        let or_of_project = |named: &[PathBuf], name: &str| match named {
+            [] => files::project_directory(project, name),
+            named => every(named),
         };
         ToolFiles {
             directories,
+            prompts: or_of_project(&self.prompts, "prompts"),
+            resources: or_of_project(&self.resources, "resources"),
             with_shipped: !self.without_shipped,
         }
     }
 }
 
+/// All files of these directories, as the operator says.
+fn every(directories: &[PathBuf]) -> Vec<(PathBuf, Selection)> {
+    let named = directories.iter().cloned();
+    named.map(|it| (it, Selection::Every)).collect()
+}
+
 impl ToolFiles {
     /// The directories that are read.
     pub fn directories(&self) -> Vec<PathBuf> {
-        let directories = self.directories.iter();
-        directories
-            .map(|(directory, _)| directory.clone())
-            .collect()
+        let tools = self.directories.iter();
+        let all = tools.chain(&self.prompts).chain(&self.resources);
+        all.map(|(directory, _)| directory.clone()).collect()
     }
 
     /// Reads all files.
     pub fn read(&self) -> Result<FoundFiles, String> {
         let mut found = FoundFiles::default();
-        for (directory, selection) in &self.directories {
-            let files = files::read_directory(directory, *selection).map_err(|error| {
-                let directory = directory.display();
-                format!("the tools directory {directory} cannot be read: {error}")
-            })?;
-            found.own.extend(files);
-        }
+        found.own = read_all(&self.directories, "tools")?;
+        found.prompts = read_all(&self.prompts, "prompts")?;
+        found.resources = read_all(&self.resources, "resources")?;
         if self.with_shipped {
-            found.shipped = shipped();
+            found.shipped = shipped(&SHIPPED);
+            found.shipped_prompts = shipped(&SHIPPED_PROMPTS);
         }
         Ok(found)
     }
 }
 
-fn shipped() -> Vec<SourceFile> {
-    let files = SHIPPED.iter().map(|(name, text)| SourceFile {
+fn read_all(directories: &[(PathBuf, Selection)], kind: &str) -> Result<Vec<SourceFile>, String> {
+    let mut all = Vec::new();
+    for (directory, selection) in directories {
+        let files = files::read_directory(directory, *selection).map_err(|error| {
+            let directory = directory.display();
+            format!("the {kind} directory {directory} cannot be read: {error}")
+        })?;
+        all.extend(files);
+    }
+    Ok(all)
+}
+
+fn shipped(files: &[(&str, &str)]) -> Vec<SourceFile> {
+    let files = files.iter().map(|(name, text)| SourceFile {
         path: Path::new("(built in)").join(name),
         content: Ok(text.as_bytes().to_vec()),
     });
@@ -104,12 +152,20 @@ mod tests {
     /// Proves: T37.
     #[test]
     fn every_tool_file_of_the_repository_is_in_the_program() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools");
-        let mut names: Vec<String> = std::fs::read_dir(directory)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        assert_eq!(names, SHIPPED.map(|(name, _)| name.to_owned()));
+        let names = |directory: &str| {
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+            let mut names: Vec<String> = std::fs::read_dir(directory)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        };
+        let mut tools: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        tools.push("prompts");
+        tools.sort_unstable();
+        assert_eq!(names("../tools"), tools);
+        let prompts = SHIPPED_PROMPTS.map(|(name, _)| name.to_owned());
+        assert_eq!(names("../tools/prompts"), prompts);
     }
 }

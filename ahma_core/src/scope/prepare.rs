@@ -15,7 +15,9 @@ use super::open_error::OpenError;
 use super::shared::SharedResources;
 use super::trusted_path::resolve_outside;
 use crate::owner_warnings::OwnerWarnings;
-use crate::registry::{Circumstances, DeclaredTools, Presentation, Reload, ReloadSafety};
+use crate::registry::{
+    Circumstances, DeclaredContent, DeclaredTools, Presentation, Reload, ReloadSafety,
+};
 use crate::service::tools::server_facts;
 use crate::tamper::{ScopeGuard, WatchConfig};
 
@@ -24,7 +26,7 @@ pub(super) struct Prepared {
     pub(super) confinement: Confinement,
     pub(super) owner: Arc<OwnerWarnings>,
     pub(super) guard: ScopeGuard,
-    pub(super) reload: Option<(Reload, DeclaredTools)>,
+    pub(super) reload: Option<(Reload, (DeclaredTools, DeclaredContent))>,
     pub(super) cache: AvailabilityCache,
 }
 
@@ -75,7 +77,7 @@ pub(super) async fn prepare(
     let reload = match reading {
         None => None,
         Some(reading) => {
-            let (reload, declared) = reading.await.map_err(stopping)??;
+            let (reload, (declared, content)) = reading.await.map_err(stopping)??;
             let environment = Arc::clone(&confinement.internal);
             let (scope, cache) = (config.directory.clone(), cache.clone());
             let presentation = presentation(config);
@@ -89,7 +91,7 @@ pub(super) async fn prepare(
                 };
                 declared.under(circumstances, &presentation)
             });
-            Some((reload, looking.await.map_err(stopping)?))
+            Some((reload, (looking.await.map_err(stopping)?, content)))
         }
     };
     Ok(Prepared {
@@ -116,7 +118,9 @@ fn path_of(environment: &[(OsString, OsString)]) -> &OsStr {
 }
 
 /// Reads the tool files for the first time.
-fn read_tools(config: &ScopeConfig) -> Result<(Reload, DeclaredTools), OpenError> {
+fn read_tools(
+    config: &ScopeConfig,
+) -> Result<(Reload, (DeclaredTools, DeclaredContent)), OpenError> {
     let files = config.tool_files.files_of(&config.directory);
     let reload = Reload::new(files, server_facts(), presentation(config));
     let declared = reload.read_now().map_err(OpenError::ToolFiles)?;

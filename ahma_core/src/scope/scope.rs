@@ -32,7 +32,7 @@ use crate::project;
 use crate::registry::ToolSnapshot;
 use crate::registry::{Registry, Reload};
 use crate::service::tools::definitions;
-use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, ServiceContext};
+use crate::service::{AhmaService, CallStyle, Commands, EndpointInfo, Proposals, ServiceContext};
 use crate::tamper::ScopeGuard;
 
 /// How long sandbox hosts, which then have nothing to do, are waited for.
@@ -216,6 +216,8 @@ impl Scope {
             internal,
             commands,
             style,
+            files: Arc::default(),
+            proposals: Proposals::default(),
             endpoint,
             started: shared.started,
             warnings: shared.warnings.clone(),
@@ -303,6 +305,12 @@ impl Scope {
     pub fn tools(&self) -> Vec<Tool> {
         let tools = self.context.registry.current();
         tools.listed().iter().map(|it| Tool::clone(it)).collect()
+    }
+
+    /// Prompts and resources of its files.
+    #[cfg(feature = "cli")]
+    pub(crate) fn content_lists(&self) -> crate::registry::ContentLists {
+        self.context.registry.content().borrow().lists().clone()
     }
 
     /// Everything that is offered now, once all checks have been made.

@@ -46,6 +46,7 @@ fn text(name: &str, description: &str, required: bool) -> ArgumentSpec {
         negated_flag: None,
         conflicts_with: Vec::new(),
         requires: Vec::new(),
+        complete: None,
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::respond::cut;
 
 /// Methods that are answered when their parameters are right.
-const METHODS: [&str; 15] = [
+const METHODS: [&str; 17] = [
     "completion/complete",
     "initialize",
     "logging/setLevel",
@@ -16,7 +16,9 @@ const METHODS: [&str; 15] = [
     "prompts/list",
     "resources/list",
     "resources/read",
+    "resources/subscribe",
     "resources/templates/list",
+    "resources/unsubscribe",
     "server/discover",
     "subscriptions/listen",
     "tasks/cancel",
@@ -27,26 +29,35 @@ const METHODS: [&str; 15] = [
 ];
 
 /// Those among them that 2026-07-28 has removed.
-const REMOVED_METHODS: [&str; 2] = ["initialize", "logging/setLevel"];
+const REMOVED_METHODS: [&str; 4] = [
+    "initialize",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
 
-/// Name, version and capabilities. Prompts and resources are those of other servers, and change where there are such.
-pub(super) fn server_config(instructions: String, has_others: bool) -> ServerConfig {
-    let mut capabilities = ServerCapabilities::builder()
+/// Where people find out more.
+const WEBSITE: Option<&str> = option_env!("CARGO_PKG_HOMEPAGE");
+const TITLE: &str = "Command-line tools, confined";
+
+/// Name, version and capabilities.
+pub(super) fn server_config(instructions: String) -> ServerConfig {
+    let capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
         .enable_resources()
+        .enable_resources_list_changed()
+        .enable_resources_subscribe()
         .enable_prompts()
+        .enable_prompts_list_changed()
         .enable_completions()
         .enable_tasks()
         .build();
-    if let (Some(prompts), true) = (&mut capabilities.prompts, has_others) {
-        prompts.list_changed = Some(true);
-    }
-    if let (Some(resources), true) = (&mut capabilities.resources, has_others) {
-        resources.list_changed = Some(true);
-    }
     let mut config = ServerConfig::new(capabilities);
-    config.server_info = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
+    let mut about = Implementation::new("ahma_mcp", env!("CARGO_PKG_VERSION"));
+    about.title = Some(TITLE.to_owned());
+    about.website_url = WEBSITE.filter(|it| !it.is_empty()).map(str::to_owned);
+    config.server_info = about;
     config.with_instructions(instructions)
 }
 

@@ -7,8 +7,10 @@ use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::content::Proposals;
 use super::endpoint_info::EndpointInfo;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
+use crate::file_watch::FileWatch;
 use crate::operation::OperationStore;
 use crate::owner_warnings::OwnerWarnings;
 use crate::registry::{ForeignServers, Registry};
@@ -32,6 +34,10 @@ pub(crate) struct ServiceContext {
     pub(crate) commands: Commands,
     /// How calls relate to their commands.
     pub(crate) style: CallStyle,
+    /// Watches files whose changes clients want to hear of.
+    pub(crate) files: Arc<FileWatch>,
+    /// What can be proposed for values.
+    pub(crate) proposals: Proposals,
     /// How the server is reached.
     pub(crate) endpoint: EndpointInfo,
     /// When the server started.
@@ -82,11 +88,6 @@ impl ServiceContext {
             // How many there are, others decide.
             let _ = spawn_blocking(move || registry.publish_foreign(&now)).await;
         }
-    }
-
-    /// Whether other servers stand behind this one now.
-    pub(crate) fn has_foreign(&self) -> bool {
-        self.foreign.as_ref().is_some_and(|it| !it.is_empty())
     }
 
     pub(crate) fn operations(&self) -> &Arc<OperationStore> {

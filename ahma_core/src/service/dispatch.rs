@@ -12,7 +12,7 @@ use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
 use super::follow::{follow, follow_on};
 use super::tools::{self, Request};
-use super::{foreign, needs, plan, respond, sequence_plan, unknown_tool};
+use super::{content, foreign, needs, plan, respond, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
@@ -91,10 +91,20 @@ async fn declared(
         return follow_on(context, operation, answering, caller, Some(client)).await;
     }
     let client = client.as_mut().map(|(client, _)| client);
+    let proposes = tool.arguments.iter().any(|it| it.complete.is_some());
     match &tool.action {
         Action::Run(_) => {
+            let given = proposes.then(|| call.arguments().clone());
             let plan = plan::declared(context, tool, call, caller).await?;
-            follow(context, plan, answering, caller, client).await
+            let mut answer = follow(context, plan, answering, caller, client).await?;
+            if let (CallToolResponse::Complete(result), Some(given)) = (&mut answer, given)
+                && result.is_error == Some(true)
+            {
+                // A slip of the pen is the most common reason.
+                let hints = content::near(context, tool, &given).await;
+                respond::with_hints(result, &hints);
+            }
+            Ok(answer)
         }
         Action::Sequence(steps) => {
             let job = sequence_plan::plan(context, tool, steps, &call).await?;

@@ -71,7 +71,8 @@ pub(super) async fn follow_on(
         caller.notify_at_end(&operation, context);
         if let Some(dialogue) = dialogue {
             let (operation, dialogue) = (Arc::clone(&operation), Arc::clone(dialogue));
-            let (client, abilities) = (caller.open_client(), caller.abilities());
+            let client = caller.open_client();
+            let abilities = takes_task.then(|| caller.abilities());
             tokio::spawn(async move {
                 let serving = async {
                     match client {
@@ -87,6 +88,9 @@ pub(super) async fn follow_on(
         }
         match takes_task {
             true => tasks::created(&operation, context).into(),
+            false if dialogue.is_some_and(|it| it.is_in_background()) => {
+                respond::started(&operation, ExecutionMode::Async).into()
+            }
             false => respond::started(&operation, mode).into(),
         }
     };

@@ -9,16 +9,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ahma_transport::{RawSlot, SessionHandle};
+use ahma_transport::{LISTEN_WITH_TASKS, RawSlot, SessionHandle};
 use futures_util::FutureExt as _;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomRequest, CustomResult,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, GetTaskParams, GetTaskResult,
-    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig,
-    SetLevelRequestParams, SubscriptionFilter, Tool, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+    JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceUpdatedNotificationParam, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
@@ -27,13 +28,16 @@ use tokio::time::timeout;
 
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
+use super::content::{ContentKind, MAX_SUBSCRIPTIONS, PromptClient, Subscriptions};
 use super::context::ServiceContext;
 use super::instructions::instructions;
 use super::list_changes::{ContentChanges, ListChanges, tell_client, tell_subscriber};
+use super::questions::Brought;
 use super::revision::is_stateless;
 use super::scope_binding::{ScopeBinding, ScopeFactory};
+use super::subscriber::Subscriber;
 use super::wanted_level::WantedLevel;
-use super::{caller, capabilities, content, dispatch, respond, tasks};
+use super::{caller, capabilities, content, dispatch, pages, respond, task_news, tasks};
 use crate::registry::{ContentRequest, ToolSnapshot};
 
 /// How long a list waits for checks that have never been made.
@@ -52,6 +56,10 @@ pub struct AhmaService {
     list_changed_subscribed: Arc<AtomicBool>,
     /// The declared tools that the client has listed last, or could have seen first.
     listed: Arc<Mutex<Arc<ToolSnapshot>>>,
+    /// The resources whose changes it wants to hear of.
+    subscriptions: Arc<Subscriptions>,
+    /// Whether somebody sees to it that it does.
+    watches_resources: Arc<AtomicBool>,
 }
 
 impl AhmaService {
@@ -80,6 +88,8 @@ impl AhmaService {
             listed: Arc::new(Mutex::new(context.registry.current())),
             wants_messages: Arc::default(),
             list_changed_subscribed: Arc::default(),
+            subscriptions: Arc::default(),
+            watches_resources: Arc::default(),
             context,
         }
     }
@@ -99,8 +109,6 @@ impl AhmaService {
 
     /// Changes of lists after what the client has seen, or could have: its lists wait for other servers too.
     async fn changes(&self) -> (ListChanges, ContentChanges) {
-        // What was not promised is not told.
-        let promised = self.context.has_foreign();
         let foreign = self.context.foreign.as_ref();
         let first = Arc::clone(&self.listed());
         if foreign.is_some_and(|it| it.settled().now_or_never().is_none()) {
@@ -111,7 +119,7 @@ impl AhmaService {
             }
         }
         let tools = ListChanges::since(&self.listed(), &self.context.registry);
-        (tools, ContentChanges::of(foreign.filter(|_| promised)))
+        (tools, ContentChanges::of(&self.context.registry, foreign))
     }
 
     /// What another server has, when one has it.
@@ -130,6 +138,47 @@ impl AhmaService {
         content::fetched(&self.context, wanted, (&caller, form), may_run).await
     }
 
+    /// The scope whose files are offered, and that they are read in.
+    async fn scope_of_content(&self, context: &RequestContext<RoleServer>) -> Arc<ServiceContext> {
+        let own = self.binding.context(&self.context, context).await;
+        own.unwrap_or_else(|_| Arc::clone(&self.context))
+    }
+
+    /// A page of a list.
+    async fn page<T: DeserializeOwned>(
+        &self,
+        kind: ContentKind,
+        request: Option<PaginatedRequestParams>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(Vec<T>, Option<String>), ErrorData> {
+        let scope = self.binding.listing(&self.context, context).await;
+        let all = content::offered(&scope, kind).await;
+        content::page(kind, all, request.as_ref(), context)
+    }
+
+    /// What is accepted of a subscription: resources that are there.
+    fn accepted(&self, mut filter: SubscriptionFilter) -> SubscriptionFilter {
+        if let Some(uris) = &mut filter.resource_subscriptions {
+            uris.retain(|it| content::is_known(&self.context, it));
+            uris.truncate(MAX_SUBSCRIPTIONS);
+        }
+        filter
+    }
+
+    /// Tells a subscriber what it wants to hear of.
+    async fn tell(&self, subscriber: &Subscriber) {
+        let uris = subscriber.wanted.resource_subscriptions.clone();
+        let subscriptions = Arc::new(Subscriptions::to(uris.unwrap_or_default()));
+        let scope = Arc::clone(&self.context);
+        let updated = |uri: String| subscriber.resource_updated(uri);
+        let resources = content::watch(scope, subscriptions, updated);
+        let lists = async { tell_subscriber(subscriber, self.changes().await).await };
+        tokio::select! {
+            () = lists => {}
+            () = resources => {}
+        }
+    }
+
     fn instructions(&self) -> String {
         instructions(
             self.context.hosts.policy(),
@@ -146,6 +195,11 @@ impl AhmaService {
     }
 }
 
+fn no_resource(uri: &str) -> ErrorData {
+    let why = format!("there is no resource `{}`", respond::cut(uri));
+    ErrorData::resource_not_found(why, Some(serde_json::json!({ "uri": uri })))
+}
+
 /// Tasks are offered to clients of 2026-07-28; the SDK looks at capabilities only.
 fn only_stateless(
     context: &RequestContext<RoleServer>,
@@ -159,7 +213,7 @@ fn only_stateless(
 
 impl ServerHandler for AhmaService {
     fn get_info(&self) -> ServerConfig {
-        server_config(self.instructions(), self.context.has_foreign())
+        server_config(self.instructions())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -185,7 +239,8 @@ impl ServerHandler for AhmaService {
             let own_tools = async {
                 let scope = binding.own_tools().await;
                 let known = Arc::clone(&listed.lock().unwrap_or_else(PoisonError::into_inner));
-                ListChanges::since(&known, &scope.registry)
+                let changes = ListChanges::since(&known, &scope.registry);
+                (changes, Arc::clone(&scope.registry))
             };
             tell_client(&context.peer, changes, own_tools, closed).await;
         });
@@ -228,45 +283,97 @@ impl ServerHandler for AhmaService {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         // The SDK leaves in it what the capabilities promise.
-        Some(requested.clone())
+        Some(self.accepted(requested.clone()))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let changes = self.changes().await;
-        tell_subscriber(&subscription, changes).await;
+        let subscriber = Subscriber::of(&subscription);
+        tokio::select! {
+            () = self.tell(&subscriber) => {}
+            () = subscription.cancelled() => {}
+        }
         Ok(())
     }
 
-    // Prompts and resources are those of other servers; asking for one that nobody has is a mistake with a name.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let scope = self.scope_of_content(&context).await;
+        if !content::is_known(&scope, &request.uri) {
+            return Err(no_resource(&request.uri));
+        }
+        let added = self.subscriptions.add(request.uri);
+        added.map_err(|why| ErrorData::invalid_params(why, None))?;
+        if !self.watches_resources.swap(true, Ordering::Relaxed) {
+            let (peer, subscriptions) = (context.peer.clone(), Arc::clone(&self.subscriptions));
+            let session = context.extensions.get::<SessionHandle>().cloned();
+            tokio::spawn(async move {
+                let tell = |uri: String| {
+                    let updated = ResourceUpdatedNotificationParam::new(uri);
+                    let telling = peer.notify_resource_updated(updated);
+                    async { telling.await.is_ok() }
+                };
+                tokio::select! {
+                    () = content::watch(scope, subscriptions, tell) => {}
+                    () = caller::closed(session.as_ref()) => {}
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let scope = self.scope_of_content(&context).await;
+        let completion = content::complete(&scope, request).await?;
+        Ok(CompleteResult::new(completion))
+    }
 
     async fn list_prompts(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let all = content::offered(&self.context).await;
-        let prompts = content::listed("prompts", &all.prompts, &context);
-        Ok(ListPromptsResult::with_all_items(prompts))
+        let (prompts, next) = self.page(ContentKind::Prompts, request, &context).await?;
+        let mut result = ListPromptsResult::with_all_items(prompts);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn list_resources(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let all = content::offered(&self.context).await;
-        let resources = content::listed("resources", &all.resources, &context);
-        Ok(ListResourcesResult::with_all_items(resources))
+        let (resources, next) = self.page(ContentKind::Resources, request, &context).await?;
+        let mut result = ListResourcesResult::with_all_items(resources);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let all = content::offered(&self.context).await;
-        let templates = content::listed("resourceTemplates", &all.resource_templates, &context);
-        Ok(ListResourceTemplatesResult::with_all_items(templates))
+        let (templates, next) = self.page(ContentKind::Templates, request, &context).await?;
+        let mut result = ListResourceTemplatesResult::with_all_items(templates);
+        result.next_cursor = next;
+        Ok(result)
     }
 
     async fn get_prompt(
@@ -274,6 +381,18 @@ impl ServerHandler for AhmaService {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let scope = self.scope_of_content(&context).await;
+        let own = scope
+            .registry
+            .content()
+            .borrow()
+            .prompt(&request.name)
+            .cloned();
+        if let Some(spec) = own {
+            let caller = Caller::of(&context, &self.wants_messages);
+            let client = PromptClient::of(&caller, Brought::of_prompt(&request));
+            return content::filled(&scope, &spec, request.arguments, (client, &caller)).await;
+        }
         let wanted = ContentRequest::Prompt {
             name: request.name.clone(),
             arguments: request.arguments,
@@ -290,14 +409,16 @@ impl ServerHandler for AhmaService {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let scope = self.scope_of_content(&context).await;
+        if let Some(resource) = content::read(&scope, &request.uri).await? {
+            return Ok(resource.into());
+        }
         let uri = request.uri.clone();
         let wanted = ContentRequest::Resource { uri };
         if let Some(resource) = self.fetched::<ReadResourceResult>(wanted, &context).await? {
             return Ok(resource.into());
         }
-        let why = format!("there is no resource `{}`", respond::cut(&request.uri));
-        let uri = serde_json::json!({ "uri": request.uri });
-        Err(ErrorData::resource_not_found(why, Some(uri)))
+        Err(no_resource(&request.uri))
     }
 
     /// Requests that the SDK does not know, or cannot read.
@@ -306,7 +427,23 @@ impl ServerHandler for AhmaService {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(unknown_request(&request.method, is_stateless(&context)))
+        if request.method != LISTEN_WITH_TASKS || !is_stateless(&context) {
+            return Err(unknown_request(&request.method, is_stateless(&context)));
+        }
+        let mut wanted = task_news::Wanted::of(request.params.as_ref(), &self.context)?;
+        wanted.filter = self.accepted(wanted.filter);
+        let subscriber = wanted.accept(&context).await;
+        let telling = async {
+            tokio::join!(
+                self.tell(&subscriber),
+                wanted.tell(&subscriber, &self.context)
+            );
+        };
+        tokio::select! {
+            () = telling => {}
+            () = context.ct.cancelled() => {}
+        }
+        Ok(CustomResult(subscriber.last_word()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -316,7 +453,7 @@ impl ServerHandler for AhmaService {
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         // A list that is complete: clients that list once would never see what is found out a moment later.
@@ -324,19 +461,24 @@ impl ServerHandler for AhmaService {
         let _ = timeout(CHECKS_WAIT, scope.registry.decided()).await;
         scope.foreign_settled().await;
         let tools = scope.registry.current();
+        let cursor = request.as_ref().and_then(|it| it.cursor.as_deref());
+        let all = tools.listed();
+        let page = pages::page("tools", all, |it| it.name.to_string(), cursor)?;
         if let Some(slot) = RawSlot::of(&context.extensions)
-            && let Some(whole) = tools.whole()
+            && let Some(mut whole) = tools.whole()
         {
-            slot.put(capabilities::whole_list(
-                "tools",
-                whole,
-                is_stateless(&context),
-            ));
+            let whole = whole.drain(page.range.clone()).collect();
+            let mut list = capabilities::whole_list("tools", whole, is_stateless(&context));
+            pages::name_next(&mut list, page.next.as_deref());
+            slot.put(list);
         }
-        let listed = tools.listed().iter().map(|it| Tool::clone(it)).collect();
+        let listed = all.get(page.range).unwrap_or_default();
+        let listed = listed.iter().map(|it| Tool::clone(it)).collect();
         *self.listed() = tools;
         scope.registry.note_listed();
-        Ok(ListToolsResult::with_all_items(listed))
+        let mut result = ListToolsResult::with_all_items(listed);
+        result.next_cursor = page.next;
+        Ok(result)
     }
 
     async fn call_tool(

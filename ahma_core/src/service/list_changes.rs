@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::Tool;
-use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::service::Peer;
+use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::registry::{ForeignContent, ForeignServers, Registry, ToolSnapshot};
+use super::content::{ContentKind, merged};
+use super::subscriber::Subscriber;
+use crate::registry::{ContentLists, DeclaredContent, ForeignServers, Registry, ToolSnapshot};
 
 /// What a client has seen of the list, and what comes after.
 pub(super) struct ListChanges {
@@ -40,9 +43,14 @@ impl ListChanges {
 }
 
 /// What a client could have seen of prompts and resources, and what comes after.
-pub(super) struct ContentChanges(Option<(Arc<ForeignContent>, Content)>);
+pub(super) struct ContentChanges {
+    own: watch::Receiver<Arc<DeclaredContent>>,
+    others: Option<watch::Receiver<Arc<ContentLists>>>,
+    seen: Lists,
+}
 
-type Content = watch::Receiver<Arc<ForeignContent>>;
+/// Prompts, resources and kinds of resources, as clients list them.
+type Lists = [Vec<Value>; 3];
 
 /// Which of these lists have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,32 +60,64 @@ pub(super) struct ChangedContent {
 }
 
 impl ContentChanges {
-    /// Changes from now on.
-    pub(super) fn of(foreign: Option<&Arc<dyn ForeignServers>>) -> Self {
-        ContentChanges(foreign.map(|foreign| {
-            let content = foreign.content();
-            let seen = Arc::clone(&content.borrow());
-            (seen, content)
-        }))
+    /// Changes from now on, of files and of other servers.
+    pub(super) fn of(registry: &Registry, foreign: Option<&Arc<dyn ForeignServers>>) -> Self {
+        let mut changes = ContentChanges {
+            own: registry.content(),
+            others: foreign.map(|it| it.content()),
+            seen: Lists::default(),
+        };
+        changes.seen = changes.now();
+        changes
+    }
+
+    /// From now on the files of another scope count.
+    fn of_scope(&mut self, registry: &Registry) {
+        self.own = registry.content();
+        self.own.mark_changed();
+    }
+
+    fn now(&mut self) -> Lists {
+        let own = Arc::clone(&self.own.borrow_and_update());
+        let others = self
+            .others
+            .as_mut()
+            .map(|it| Arc::clone(&it.borrow_and_update()));
+        let others = others.unwrap_or_default();
+        [
+            ContentKind::Prompts,
+            ContentKind::Resources,
+            ContentKind::Templates,
+        ]
+        .map(|kind| merged(kind, own.lists(), &others))
     }
 
     /// Waits until one of them differs from what the client knows; for ever where nothing can change.
     pub(super) async fn next(&mut self) -> ChangedContent {
-        if let Some((seen, content)) = &mut self.0 {
-            while content.changed().await.is_ok() {
-                let now = Arc::clone(&content.borrow_and_update());
-                let before = std::mem::replace(seen, now);
-                let changed = ChangedContent {
-                    prompts: before.prompts != seen.prompts,
-                    resources: before.resources != seen.resources
-                        || before.resource_templates != seen.resource_templates,
-                };
-                if changed.prompts || changed.resources {
-                    return changed;
+        loop {
+            let others = async {
+                match &mut self.others {
+                    Some(others) => others.changed().await.is_ok(),
+                    None => std::future::pending().await,
                 }
+            };
+            let is_there = tokio::select! {
+                changed = self.own.changed() => changed.is_ok(),
+                is_there = others => is_there,
+            };
+            if !is_there {
+                std::future::pending::<()>().await;
+            }
+            let now = self.now();
+            let before = std::mem::replace(&mut self.seen, now);
+            let changed = ChangedContent {
+                prompts: before[0] != self.seen[0],
+                resources: before[1..] != self.seen[1..],
+            };
+            if changed.prompts || changed.resources {
+                return changed;
             }
         }
-        std::future::pending().await
     }
 }
 
@@ -86,7 +126,7 @@ impl ContentChanges {
 pub(super) async fn tell_client(
     peer: &Peer<RoleServer>,
     (mut list, mut content): (ListChanges, ContentChanges),
-    own_tools: impl Future<Output = ListChanges>,
+    own_tools: impl Future<Output = (ListChanges, Arc<Registry>)>,
     closed: impl Future<Output = ()>,
 ) {
     tokio::pin!(closed, own_tools);
@@ -94,9 +134,10 @@ pub(super) async fn tell_client(
     loop {
         let has_changed = tokio::select! {
             has_changed = list.next() => has_changed,
-            own = &mut own_tools, if !has_own_tools => {
+            (own, registry) = &mut own_tools, if !has_own_tools => {
                 has_own_tools = true;
                 list = own;
+                content.of_scope(&registry);
                 continue;
             }
             changed = content.next() => {
@@ -119,31 +160,19 @@ pub(super) async fn tell_client(
 
 /// Tells a subscriber of the changes that it wants to hear of, until it is gone.
 pub(super) async fn tell_subscriber(
-    subscription: &SubscriptionContext,
+    subscriber: &Subscriber,
     (mut list, mut content): (ListChanges, ContentChanges),
 ) {
-    let accepted = subscription.accepted();
-    let wants_tools = accepted.tools_list_changed == Some(true);
-    let wants_prompts = accepted.prompts_list_changed == Some(true);
-    let wants_resources = accepted.resources_list_changed == Some(true);
-    let sink = subscription.sink();
     loop {
-        tokio::select! {
-            () = subscription.cancelled() => return,
-            has_changed = list.next(), if wants_tools => {
-                let sent = sink.notify_tool_list_changed().await;
-                if !has_changed || sent.is_err() {
-                    return;
-                }
+        let is_there = tokio::select! {
+            has_changed = list.next() => has_changed && subscriber.tools_changed().await,
+            changed = content.next() => {
+                (!changed.prompts || subscriber.prompts_changed().await)
+                    && (!changed.resources || subscriber.resources_changed().await)
             }
-            changed = content.next(), if wants_prompts || wants_resources => {
-                if changed.prompts && wants_prompts && sink.notify_prompt_list_changed().await.is_err() {
-                    return;
-                }
-                if changed.resources && wants_resources && sink.notify_resource_list_changed().await.is_err() {
-                    return;
-                }
-            }
+        };
+        if !is_there {
+            return;
         }
     }
 }

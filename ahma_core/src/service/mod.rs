@@ -52,6 +52,8 @@ mod needs;
 #[cfg(feature = "server")]
 mod one_hop;
 #[cfg(feature = "server")]
+mod pages;
+#[cfg(feature = "server")]
 mod plan;
 #[cfg(feature = "server")]
 mod progress;
@@ -68,9 +70,15 @@ mod rich_result;
 #[cfg(feature = "server")]
 mod scope_binding;
 #[cfg(feature = "server")]
+mod sealed_state;
+#[cfg(feature = "server")]
 mod sequence;
 #[cfg(feature = "server")]
 mod sequence_plan;
+#[cfg(feature = "server")]
+mod subscriber;
+#[cfg(feature = "server")]
+mod task_news;
 #[cfg(feature = "server")]
 mod tasks;
 #[cfg(feature = "server")]
@@ -82,6 +90,8 @@ mod wanted_level;
 
 #[cfg(feature = "server")]
 pub use call_error::CallError;
+#[cfg(feature = "server")]
+pub(crate) use content::{ContentKind, Proposals, merged};
 #[cfg(feature = "server")]
 pub(crate) use context::{CallStyle, Commands, ServiceContext};
 #[cfg(feature = "server")]

@@ -54,6 +54,11 @@ struct CallParameters {
 }
 
 impl CheckedCall {
+    /// The arguments of the tool itself.
+    pub(super) fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
     /// How the caller wants to be answered.
     pub(super) fn mode(&self) -> Option<ExecutionMode> {
         self.parameters.execution_mode
@@ -245,7 +250,8 @@ pub(super) async fn declared(
     let environment = environment(context, tool, built.env);
     let (input, events) = match (tool.result.kind, &tool.own_schema) {
         (OutputKind::Events, _) => {
-            let (input, events) = spoken_with(&call.arguments, caller)?;
+            let arguments = as_declared(tool, &call.arguments);
+            let (input, events) = spoken_with(&arguments, caller)?;
             (input, Some(events))
         }
         (_, Some(_)) => {
@@ -272,6 +278,20 @@ pub(super) async fn declared(
         events,
         working_directory,
     })
+}
+
+/// Arguments under their own names, with those that have a value when none is given.
+fn as_declared(tool: &ToolSpec, given: &Map<String, Value>) -> Map<String, Value> {
+    if tool.own_schema.is_some() {
+        return given.clone();
+    }
+    let value = |argument: &ArgumentSpec| {
+        let alias = argument.alias.as_ref().and_then(|it| given.get(it));
+        let value = given.get(&argument.name).or(alias);
+        let value = value.or(argument.default.as_ref())?;
+        Some((argument.name.clone(), value.clone()))
+    };
+    tool.arguments.iter().filter_map(value).collect()
 }
 
 /// How a command that writes events is spoken with: its input stays open, and it reads its arguments first.

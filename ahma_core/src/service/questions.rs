@@ -6,36 +6,28 @@
 //! sealed, says which one. A client that has a task instead reads the questions there.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::Arc;
 
+use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, ErrorCode, InputRequest, InputRequests, InputRequiredResult,
-    RequestStateCodec, SealOptions,
+    CallToolRequestParams, ClientCapabilities, ErrorCode, GetPromptRequestParams, InputRequest,
+    InputRequests, InputRequiredResult,
 };
 use rmcp::service::Peer;
-use rmcp::{RoleServer, model::CallToolRequestParams};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::asking;
 use super::call_error::CallError;
 use super::context::ServiceContext;
+use super::sealed_state::{open, seal};
 use crate::config::{CheckedSchema, ClientNeeds};
 use crate::operation::{Dialogue, OperationHandle, Question};
 
-/// What is sealed is of use for so long; the command does not wait any longer.
-const LIFE: Duration = Duration::from_secs(15 * 60);
-const ELICITATION: &str = "elicitation/create";
+const NOBODY: &str = "the call has been answered, so nobody can be asked any more";
+pub(super) const ELICITATION: &str = "elicitation/create";
 const SAMPLING: &str = "sampling/createMessage";
 const ROOTS: &str = "roots/list";
-
-/// Made anew with every start of the server: no operation is older than that. None where the system has no random numbers.
-static CODEC: LazyLock<Option<RequestStateCodec>> = LazyLock::new(|| {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).ok()?;
-    RequestStateCodec::try_new(key).ok()
-});
 
 /// What a client can be asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,7 +77,8 @@ impl Abilities {
         }
     }
 
-    fn takes(self, request: &Value) -> bool {
+    /// Whether it takes a request.
+    pub(super) fn takes(self, request: &Value) -> bool {
         match request["method"].as_str() {
             Some(ELICITATION) => match request["params"]["mode"].as_str() {
                 Some("url") => self.urls,
@@ -124,22 +117,24 @@ impl OpenClient {
         }
     }
 
-    async fn answer(&self, request: &Value) -> Value {
+    /// Puts one request to the client; an object with an `error` in the place of an answer that it does not give.
+    pub(super) async fn answer(&self, request: &Value) -> Value {
         if !self.abilities.takes(request) {
             return not_taken(request);
         }
         let method = request["method"].as_str().unwrap_or_default();
         let params = request.get("params").filter(|it| it.is_object()).cloned();
         match asking::request(&self.peer, method, params).await {
-            Ok(answer) => answer,
+            Ok(answer) if fits(request, &answer) => answer,
+            Ok(_) => json!({ "error": "the client's answer is not what was asked for" }),
             Err(why) => json!({ "error": why.message }),
         }
     }
 }
 
-/// Answers what a client that has a task instead cannot be asked for. Never ends.
+/// Answers what a client that has a task instead cannot be asked for; everything, where it has no task either. Never ends.
 pub(super) async fn refuse_untaken(
-    abilities: Abilities,
+    abilities: Option<Abilities>,
     dialogue: &Arc<Dialogue>,
 ) -> std::convert::Infallible {
     let mut refused = 0;
@@ -147,9 +142,12 @@ pub(super) async fn refuse_untaken(
         let question = dialogue.asked_after(refused).await;
         refused = question.number;
         for (key, request) in &question.requests {
-            if !abilities.takes(request) {
-                dialogue.answer_part(question.number, key, not_taken(request));
-            }
+            let refusal = match abilities {
+                Some(abilities) if abilities.takes(request) => continue,
+                Some(_) => not_taken(request),
+                None => json!({ "error": NOBODY }),
+            };
+            dialogue.answer_part(question.number, key, refusal);
         }
     }
 }
@@ -157,12 +155,20 @@ pub(super) async fn refuse_untaken(
 /// What a call that is made again brings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Brought {
-    answers: BTreeMap<String, Value>,
-    state: Option<String>,
+    pub(super) answers: BTreeMap<String, Value>,
+    pub(super) state: Option<String>,
 }
 
 impl Brought {
     pub(super) fn of(request: &CallToolRequestParams) -> Self {
+        Brought {
+            answers: request.input_responses.clone().unwrap_or_default(),
+            state: request.request_state.clone(),
+        }
+    }
+
+    /// The same of a prompt that is asked for again.
+    pub(super) fn of_prompt(request: &GetPromptRequestParams) -> Self {
         Brought {
             answers: request.input_responses.clone().unwrap_or_default(),
             state: request.request_state.clone(),
@@ -201,11 +207,7 @@ impl CallingClient {
             let why = format!("requestState: {why}");
             CallError::of_protocol(ErrorCode::INVALID_PARAMS.0, why, None)
         };
-        let codec = CODEC
-            .as_ref()
-            .ok_or_else(|| invalid("it cannot be opened"))?;
-        let opened = codec.open_json_with::<Sealed>(&state, self.tool.as_bytes());
-        let opened = opened.map_err(|_| {
+        let opened = open::<Sealed>(&state, &self.tool).ok_or_else(|| {
             invalid("it is not of this server and this tool, or too old; call again without it")
         })?;
         let operation = context.operations().get(&opened.operation);
@@ -232,7 +234,7 @@ impl CallingClient {
         question: &Question,
     ) -> Option<(InputRequiredResult, Value)> {
         let mut known = BTreeMap::new();
-        let mut open = Map::new();
+        let mut missing = Map::new();
         for (key, request) in &question.requests {
             let brought = self.answers.remove(key);
             match brought.filter(|it| fits(request, it)) {
@@ -243,11 +245,11 @@ impl CallingClient {
                     known.insert(key.clone(), answer);
                 }
                 None => {
-                    open.insert(key.clone(), request.clone());
+                    missing.insert(key.clone(), request.clone());
                 }
             }
         }
-        if open.is_empty() {
+        if missing.is_empty() {
             dialogue.answer(question.number, known.into_iter().collect());
             return None;
         }
@@ -256,13 +258,8 @@ impl CallingClient {
             question: question.number,
             answers: known,
         };
-        let options = SealOptions::new()
-            .associated_data(self.tool.as_bytes())
-            .ttl(LIFE);
-        let state = CODEC
-            .as_ref()
-            .and_then(|it| it.seal_json_with(&sealed, &options).ok());
-        Some(required(&open, state))
+        let state = seal(&sealed, &self.tool);
+        Some(required(&missing, state))
     }
 }
 

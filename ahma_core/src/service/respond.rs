@@ -1,10 +1,11 @@
 //! Results: the one place that decides what a client reads of an operation.
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::call_error::{CallError, ErrorKind};
+use super::content::output_uri;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
 use super::rich_result::{self, Rich};
@@ -198,7 +199,16 @@ pub(super) async fn finished(
             with_denial(with_kind(result, kind), denial.as_deref())
         }
     };
-    result.content.splice(0..0, rich.blocks);
+    let mut blocks = rich.blocks;
+    if record.truncated {
+        let uri = output_uri(&operation.id().to_string());
+        let link = Resource::new(uri, "output")
+            .with_title(format!("All that {} has written", operation.id()))
+            .with_mime_type("text/plain")
+            .with_size(record.output_bytes);
+        blocks.push(ContentBlock::resource_link(link));
+    }
+    result.content.splice(0..0, blocks);
     result.structured_content = rich.structured;
     result
 }
@@ -308,6 +318,49 @@ fn with_record(
         meta.insert(WARNINGS_KEY.to_owned(), json!(warnings));
     }
     result
+}
+
+/// The record of an operation for programs, with its structured result where it has one.
+pub(super) fn told_record(operation: &OperationHandle, structured: Option<Value>) -> Value {
+    let mut told = json!(operation.record());
+    if let Some(structured) = structured {
+        told["structured_content"] = structured;
+    }
+    told
+}
+
+/// Takes the text out of a result; what else is in it stays.
+pub(super) fn take_text(result: &mut CallToolResult) -> String {
+    let mut texts = Vec::new();
+    result.content.retain(|block| match block.as_text() {
+        Some(text) => {
+            texts.push(text.text.clone());
+            false
+        }
+        None => true,
+    });
+    texts.join("\n")
+}
+
+/// About how many bytes the blocks of a result have.
+pub(super) fn length(result: &CallToolResult) -> usize {
+    let blocks = result.content.iter();
+    let length = |block: &ContentBlock| match block {
+        ContentBlock::Image(image) => image.data.len(),
+        ContentBlock::Audio(audio) => audio.data.len(),
+        ContentBlock::Text(text) => text.text.len(),
+        _ => 100,
+    };
+    blocks.map(length).sum()
+}
+
+/// Adds lines before the last one of a result, which says how its operation ended.
+pub(super) fn with_hints(result: &mut CallToolResult, hints: &[String]) {
+    let last = result.content.last_mut();
+    if let (Some(ContentBlock::Text(text)), false) = (last, hints.is_empty()) {
+        let at = text.text.rfind('\n').map_or(0, |it| it + 1);
+        text.text.insert_str(at, &(hints.join("\n") + "\n"));
+    }
 }
 
 /// Adds the records of several operations for programs.

@@ -45,6 +45,8 @@ pub(super) async fn of_failed(parts: &ResultParts) -> Rich {
         OutputKind::Events => {
             let mut rich = events(parts).await.unwrap_or_default();
             rich.blocks.retain(|it| it.as_text().is_none());
+            // Clients check what promises a shape, and would hide why there is none.
+            rich.structured = rich.structured.filter(|_| parts.spec().schema.is_none());
             rich
         }
         OutputKind::Json => Rich {

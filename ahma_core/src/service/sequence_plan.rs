@@ -13,7 +13,7 @@ use super::context::ServiceContext;
 use super::directory::working_directory;
 use super::plan::{self, CheckedCall};
 use super::tools::{self, BuiltIn};
-use crate::config::{Action, Sequence, StepSpec, ToolSpec};
+use crate::config::{Action, ResultSpec, Sequence, StepSpec, ToolSpec};
 use crate::executor::CommandPlan;
 use crate::registry::{Runner, ToolSnapshot};
 
@@ -127,7 +127,13 @@ impl Planning<'_> {
                         let call = plan::check_step(&tool, arguments(step, directory)).await;
                         let call = call.map_err(|why| in_step(step, &why))?;
                         let nobody = Caller::nobody();
-                        let command = plan::declared(self.context, &tool, call, &nobody).await;
+                        let mut command = plan::declared(self.context, &tool, call, &nobody).await;
+                        // The result of a sequence is text.
+                        if let Ok(command) = &mut command
+                            && command.events.is_none()
+                        {
+                            command.output = ResultSpec::default();
+                        }
                         self.push_command(step, command, delay)?;
                     }
                 },

@@ -136,8 +136,10 @@ fn task(operation: &OperationHandle, context: &ServiceContext) -> Task {
     )
     .with_poll_interval_ms(POLL_MS)
     .with_ttl_ms(u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
+    let dialogue = operation.result().and_then(|it| it.dialogue());
+    let progress = dialogue.and_then(|it| it.progress());
     let line = operation.output().last_line();
-    task.status_message = operation.step().or(line);
+    task.status_message = operation.step().or(progress).or(line);
     task
 }
 

@@ -3,6 +3,9 @@
 use ahma_transport::RequestIds;
 use rmcp::model::{GetMeta as _, ServerJsonRpcMessage, ServerResult};
 
+/// Where the id of a subscription stands in a result.
+const SUBSCRIPTION_ID: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
+
 /// Puts the client's ids into a message that goes out; whether it may go out. What belongs to a request that was
 /// cancelled may not: nobody waits for it, and its inner id is nobody's business.
 pub(super) fn restore(ids: &mut RequestIds<()>, message: &mut ServerJsonRpcMessage) -> bool {
@@ -11,8 +14,16 @@ pub(super) fn restore(ids: &mut RequestIds<()>, message: &mut ServerJsonRpcMessa
             let Some((outer, ())) = ids.answered(&response.id) else {
                 return false;
             };
-            if let ServerResult::SubscriptionsListenResult(result) = &mut response.result {
-                result.meta.set_subscription_id(outer.clone());
+            match &mut response.result {
+                ServerResult::SubscriptionsListenResult(result) => {
+                    result.meta.set_subscription_id(outer.clone());
+                }
+                ServerResult::CustomResult(result) => {
+                    if let Some(id) = result.0.pointer_mut(SUBSCRIPTION_ID) {
+                        *id = serde_json::json!(outer);
+                    }
+                }
+                _ => {}
             }
             response.id = outer;
             true

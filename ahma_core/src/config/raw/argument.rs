@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::field::Field;
-use super::List;
+use super::{List, RawComplete};
 
 /// An argument a caller can give: a flag of the command, or a positional argument.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -99,6 +99,10 @@ pub(crate) struct RawArgument {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub(crate) requires_arguments: List<String>,
+    /// Values that are likely to be meant, besides which others are taken too. When a call fails whose value is none of them, its
+    /// result names those that are like it. Strings only.
+    #[serde(default)]
+    pub(crate) complete: Field<RawComplete>,
 }
 
 /// Type of an argument.

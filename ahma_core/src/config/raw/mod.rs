@@ -10,8 +10,8 @@ mod tool;
 
 pub(crate) use argument::{ArgumentType, ItemType, RawArgument, RawItems, ValueFormat, ValueStyle};
 pub(crate) use parts::{
-    RawAnnotations, RawAvailability, RawAvailabilityCommand, RawIcon, RawLimits, RawNeed,
-    RawOutput, RawStep, RawTask,
+    RawAnnotations, RawAvailability, RawAvailabilityCommand, RawComplete, RawIcon, RawLimits,
+    RawNeed, RawOutput, RawStep, RawTask,
 };
 pub(crate) use tool::{Level, RawToolFile};
 

@@ -100,6 +100,25 @@ pub(crate) struct RawIcon {
     pub(crate) sizes: List<String>,
 }
 
+/// What can be proposed for a value: one of `values` and `command`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Complete")]
+pub(crate) struct RawComplete {
+    /// These values.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 500))]
+    pub(crate) values: List<String>,
+    /// A program that prints them, one a line. It runs in the sandbox, in the project, without network and without writing, for 2
+    /// seconds at most; what it printed is used for 5 seconds.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) command: Field<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub(crate) args: List<String>,
+}
+
 /// How to find out whether a tool can be used: a command line, or its parts.
 #[derive(Debug)]
 pub(crate) enum RawAvailability {

@@ -4,9 +4,9 @@ use super::super::checked_schema::CheckedSchema;
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
-use super::super::limits;
-use super::super::raw::{AnyObject, Level, RawIcon, RawNeed, RawOutput, RawTask};
-use super::super::spec::{ArgumentSpec, Delivery, IconSpec, OutputKind, TaskMode};
+use super::super::raw::{AnyObject, Level, RawNeed, RawOutput, RawTask};
+use super::super::shared_fields::{icons, mime_type};
+use super::super::spec::{ArgumentSpec, Delivery, OutputKind, TaskMode};
 use super::inherit::Inherited;
 
 /// Takes what a level says of it over what is in force.
@@ -50,14 +50,7 @@ pub(super) fn take(
         });
     }
     if raw.icons.is_present() {
-        let at = place.key("icons");
-        checks.not_empty(raw.icons, &at);
-        let given = raw.icons.elements();
-        if !checks.too_many(given.len(), limits::ICONS, "icons", &at) {
-            let icons = given.iter().enumerate();
-            let icons = icons.filter_map(|(index, it)| icon(it.value()?, &at.index(index), checks));
-            inherited.icons = icons.collect();
-        }
+        inherited.icons = icons(raw.icons, &place.key("icons"), checks);
     }
 }
 
@@ -153,44 +146,4 @@ fn schema(
             None
         }
     }
-}
-
-fn mime_type(
-    given: &Field<String>,
-    place: &JsonLocation<'_>,
-    checks: Checks<'_>,
-) -> Option<String> {
-    let text = checks.text(given, place)?;
-    let is_word = |it: &str| {
-        let letters = |letter: char| letter.is_ascii_alphanumeric() || "+.-".contains(letter);
-        !it.is_empty() && it.chars().all(letters)
-    };
-    let is_right = text
-        .split_once('/')
-        .is_some_and(|(kind, form)| is_word(kind) && is_word(form));
-    if !is_right {
-        let message = format!("`{text}` is not a MIME type");
-        checks
-            .faults
-            .add_with_hint(place, message, "write one such as `image/png`");
-    }
-    is_right.then_some(text)
-}
-
-fn icon(raw: &RawIcon, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option<IconSpec> {
-    checks.required(&raw.src, place, "src");
-    let at = place.key("src");
-    let src = checks.text(&raw.src, &at)?;
-    if !src.starts_with("https:") && !src.starts_with("data:") {
-        let hint = "use an `https:` URL, or a `data:` URI with the picture itself";
-        let message = "clients load pictures from `https:` and `data:` only";
-        checks.faults.add_with_hint(&at, message, hint);
-        return None;
-    }
-    checks.not_empty(&raw.sizes, &place.key("sizes"));
-    Some(IconSpec {
-        src,
-        mime_type: mime_type(&raw.mime_type, &place.key("mime_type"), checks),
-        sizes: checks.strings(&raw.sizes, &place.key("sizes")),
-    })
 }

@@ -6,6 +6,7 @@ use super::super::field::Field;
 use super::super::limits;
 use super::super::names::argument_name_fault;
 use super::super::raw::{ArgumentType, ItemType, Level, List, RawArgument, RawItems, ValueFormat};
+use super::super::shared_fields;
 use super::super::spec::{ArgumentSpec, Delivery, ScalarKind, ScalarSpec, ValueSpec};
 use super::super::values::{META_PARAMETERS, check_argument};
 use super::{delivery, relations, scalar};
@@ -112,6 +113,7 @@ impl Resolved<'_> {
             requires: self
                 .checks
                 .strings(&raw.requires_arguments, &place.key("requires_arguments")),
+            complete: shared_fields::complete(&raw.complete, &place.key("complete"), self.checks),
         };
         // Without a type nothing can be said about its values.
         if values.is_some() {
@@ -251,7 +253,7 @@ impl Resolved<'_> {
     fn refuse_misplaced(&self, raw: &RawArgument, kind: ArgumentType, place: &JsonLocation<'_>) {
         use ArgumentType::{Array, Boolean, Integer, Number, String};
         let is_one_of = |kinds: &[ArgumentType]| kinds.contains(&kind);
-        let rules: [(&str, bool, bool, &str); 11] = [
+        let rules: [(&str, bool, bool, &str); 12] = [
             (
                 "minimum",
                 raw.minimum.is_present(),
@@ -317,6 +319,12 @@ impl Resolved<'_> {
                 raw.negated_flag.is_present(),
                 is_one_of(&[Boolean]),
                 "booleans",
+            ),
+            (
+                "complete",
+                raw.complete.is_present(),
+                is_one_of(&[String]),
+                "strings",
             ),
         ];
         for (field, present, fits, where_it_belongs) in rules {

@@ -1,49 +1,17 @@
-//! Prompts and resources, all of them of other servers: listed as they are known, fetched when they are wanted, and passed on
-//! as they came. Must not keep any.
+//! Prompts and resources of other servers: fetched when they are wanted, and passed on as they came. Must not keep any.
 
-use std::sync::Arc;
-
-use ahma_transport::RawSlot;
-use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData};
-use rmcp::service::RequestContext;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::call_error::CallError;
-use super::caller::Caller;
-use super::capabilities::whole_list;
-use super::context::ServiceContext;
-use super::one_hop::without_reserved;
-use super::revision::is_stateless;
-use crate::registry::{ContentError, ContentRequest, ForeignContent, ForeignResult};
-
-/// What other servers offer, complete as far as a client can wait for that; nothing where there are none.
-pub(super) async fn offered(context: &ServiceContext) -> Arc<ForeignContent> {
-    let Some(foreign) = &context.foreign else {
-        return Arc::default();
-    };
-    context.foreign_settled().await;
-    Arc::clone(&foreign.content().borrow())
-}
-
-/// A list as far as the SDK knows its fields; with all of them where the transport can send them.
-pub(super) fn listed<T: DeserializeOwned>(
-    key: &str,
-    items: &[Value],
-    context: &RequestContext<RoleServer>,
-) -> Vec<T> {
-    if let (Some(slot), false) = (RawSlot::of(&context.extensions), items.is_empty()) {
-        slot.put(whole_list(key, items.to_vec(), is_stateless(context)));
-    }
-    let known = items.iter().cloned();
-    known
-        .filter_map(|it| serde_json::from_value(it).ok())
-        .collect()
-}
+use crate::registry::{ContentError, ContentRequest, ForeignResult};
+use crate::service::call_error::CallError;
+use crate::service::caller::Caller;
+use crate::service::context::ServiceContext;
+use crate::service::one_hop::without_reserved;
 
 /// Has the server that offers it answer, unless the client may not make it work; none where no server offers it.
-pub(super) async fn fetched<T: DeserializeOwned>(
+pub(crate) async fn fetched<T: DeserializeOwned>(
     context: &ServiceContext,
     request: ContentRequest,
     (caller, is_stateless): (&Caller, bool),

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ContentBlock};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::built_in::{AnswerTool, Request};
@@ -92,10 +93,16 @@ impl AnswerTool for Await {
         ) && operation.state().is_final()
         {
             note_given(operation, request);
-            let result = respond::finished(operation, context).await;
-            return Ok(respond::with_records(result, &[operation.record()]));
+            let mut result = respond::finished(operation, context).await;
+            let structured = result.structured_content.take();
+            let told = respond::told_record(operation, structured);
+            return Ok(respond::with_records(result, &[told]));
         }
-        let mut parts = parts(&operations, request);
+        let Parts {
+            texts: mut parts,
+            blocks,
+            records,
+        } = parts(&operations, request).await;
         let told = unknown.iter().take(MAX_UNKNOWN);
         parts.extend(told.map(|id| respond::unknown_operation(id)));
         if unknown.len() > MAX_UNKNOWN {
@@ -106,11 +113,11 @@ impl AnswerTool for Await {
             parts.push("there is no operation to wait for".to_owned());
         }
         let message = parts.join("\n\n");
-        let result = match unknown.is_empty() {
+        let mut result = match unknown.is_empty() {
             true => respond::text(message),
             false => respond::error(message),
         };
-        let records: Vec<_> = operations.iter().map(|it| it.record()).collect();
+        result.content.splice(0..0, blocks);
         Ok(respond::with_records(result, &records))
     }
 }
@@ -122,25 +129,41 @@ fn note_given(operation: &OperationHandle, request: Request<'_>) {
     }
 }
 
-/// What is said of each operation.
-fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Vec<String> {
+/// What is said of several operations.
+#[derive(Default)]
+struct Parts {
+    texts: Vec<String>,
+    /// Pictures, sounds and what else stands beside text.
+    blocks: Vec<ContentBlock>,
+    records: Vec<Value>,
+}
+
+async fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Parts {
+    let mut all = Parts::default();
     let mut length = 0;
-    let said = operations.iter().map(|operation| {
+    for operation in operations {
         let state = operation.state();
-        if !state.is_final() {
+        let mut structured = None;
+        let text = if !state.is_final() {
             let so_far = respond::so_far(operation);
-            return format!("{} still {}{so_far}", operation.id(), state.name());
-        }
-        if length > MAX_ANSWER_LEN {
+            format!("{} still {}{so_far}", operation.id(), state.name())
+        } else if length > MAX_ANSWER_LEN {
             let line = respond::summary(&operation.record());
-            return format!("{line} (not shown here; `await` it alone)");
-        }
-        note_given(operation, request);
-        let text = respond::finished_text(operation, request.context);
-        length += text.len();
-        text
-    });
-    said.collect()
+            format!("{line} (not shown here; `await` it alone)")
+        } else {
+            note_given(operation, request);
+            let mut result = respond::finished(operation, request.context).await;
+            structured = result.structured_content.take();
+            let text = respond::take_text(&mut result);
+            length += text.len() + respond::length(&result);
+            all.blocks.append(&mut result.content);
+            text
+        };
+        all.texts.push(text);
+        all.records
+            .push(respond::told_record(operation, structured));
+    }
+    all
 }
 
 /// What runs, but for services, which nobody waits for; and what has ended without the caller having been given its result.

@@ -1,0 +1,232 @@
+//! Values that can be proposed: those that a file lists, or that a confined command prints. Must not run a command for more than two
+//! seconds, nor again within five.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
+use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout};
+
+use super::lists::{ContentKind, offered};
+use crate::config::{CompleteSpec, ToolSpec, nearest};
+use crate::service::context::ServiceContext;
+use crate::service::respond::cut;
+
+/// How long a command may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long what it printed is used.
+const FRESH: Duration = Duration::from_secs(5);
+/// Commands whose values are remembered.
+const MAX_REMEMBERED: usize = 32;
+/// Values of one command.
+const MAX_VALUES: usize = 5000;
+/// Bytes of one value.
+const MAX_VALUE_LEN: usize = 500;
+/// Values that are named when a call has failed.
+const NAMED: usize = 10;
+
+type Printed = Arc<OnceCell<Arc<[String]>>>;
+
+/// What commands have printed lately.
+#[derive(Default)]
+pub(crate) struct Proposals(Mutex<VecDeque<(Vec<String>, Instant, Printed)>>);
+
+impl Proposals {
+    /// The values of a command line; asked of it once, however many want to know.
+    fn printed(&self, words: &[String]) -> Printed {
+        // Nothing of it is left half changed by a panic.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, asked, _)| asked.elapsed() < FRESH);
+        if let Some((_, _, printed)) = all.iter().find(|(it, ..)| it == words) {
+            return Arc::clone(printed);
+        }
+        if all.len() >= MAX_REMEMBERED {
+            all.pop_front();
+        }
+        let printed = Printed::default();
+        all.push_back((words.to_vec(), Instant::now(), Arc::clone(&printed)));
+        printed
+    }
+}
+
+/// All values that can be proposed.
+async fn values(context: &ServiceContext, spec: &CompleteSpec) -> Arc<[String]> {
+    match spec {
+        CompleteSpec::Values(values) => values.as_slice().into(),
+        CompleteSpec::Command(words) => {
+            let printed = context.proposals.printed(words);
+            let run = || async {
+                let words = words.iter().map(OsString::from).collect();
+                let ran = timeout(PATIENCE, context.internal.run_in_scope(words)).await;
+                let output = ran.ok().flatten().filter(|it| it.code == 0);
+                lines(&output.map(|it| it.output).unwrap_or_default())
+            };
+            Arc::clone(printed.get_or_init(run).await)
+        }
+    }
+}
+
+/// The lines of what a command printed, each once.
+fn lines(output: &[u8]) -> Arc<[String]> {
+    let text = String::from_utf8_lossy(output);
+    let mut known = std::collections::HashSet::new();
+    let lines = text.lines().map(str::trim);
+    let is_value = |it: &&str| {
+        !it.is_empty() && it.len() <= MAX_VALUE_LEN && !it.chars().any(char::is_control)
+    };
+    let lines = lines.filter(is_value).filter(|it| known.insert(*it));
+    lines.take(MAX_VALUES).map(str::to_owned).collect()
+}
+
+/// Answers a client that wants to propose something.
+pub(crate) async fn complete(
+    context: &ServiceContext,
+    request: CompleteRequestParams,
+) -> Result<CompletionInfo, ErrorData> {
+    let (name, typed) = (request.argument.name, request.argument.value);
+    let content = Arc::clone(&context.registry.content().borrow());
+    let spec = match &request.r#ref {
+        Reference::Prompt(prompt) => match content.prompt(&prompt.name) {
+            Some(spec) => {
+                let argument = spec.arguments.iter().find(|it| it.name == name);
+                let argument = argument.ok_or_else(|| none("argument", &name))?;
+                argument.complete.clone()
+            }
+            None => not_ours(context, ContentKind::Prompts, "name", &prompt.name).await?,
+        },
+        Reference::Resource(resource) => match content.family(&resource.uri) {
+            Some(spec) => {
+                let variable = spec.completions.iter().find(|(it, _)| *it == name);
+                variable.map(|(_, spec)| spec.clone())
+            }
+            None => {
+                not_ours(
+                    context,
+                    ContentKind::Templates,
+                    "uriTemplate",
+                    &resource.uri,
+                )
+                .await?
+            }
+        },
+        _ => None,
+    };
+    let Some(spec) = spec else {
+        return Ok(CompletionInfo::default());
+    };
+    let all = values(context, &spec).await;
+    Ok(matching(&all, &typed))
+}
+
+/// What another server offers has no proposals of ours; what nobody offers is a mistake.
+async fn not_ours(
+    context: &ServiceContext,
+    kind: ContentKind,
+    key: &str,
+    wanted: &str,
+) -> Result<Option<CompleteSpec>, ErrorData> {
+    let mut all = offered(context, kind).await.into_iter();
+    match all.any(|it| it[key] == wanted) {
+        true => Ok(None),
+        false => Err(none(
+            match kind {
+                ContentKind::Prompts => "prompt",
+                _ => "resource template",
+            },
+            wanted,
+        )),
+    }
+}
+
+fn none(what: &str, name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("there is no {what} `{}`", cut(name)), None)
+}
+
+/// Values that begin with what was typed, then those that hold it.
+fn matching(all: &[String], typed: &str) -> CompletionInfo {
+    let typed = typed.to_lowercase();
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for value in all {
+        match value.to_lowercase().find(&typed) {
+            Some(0) => first.push(value.clone()),
+            Some(_) => second.push(value.clone()),
+            None => {}
+        }
+    }
+    first.append(&mut second);
+    let total = first.len();
+    first.truncate(CompletionInfo::MAX_VALUES);
+    let mut info = CompletionInfo::default();
+    info.has_more = Some(total > first.len());
+    info.total = u32::try_from(total).ok();
+    info.values = first;
+    info
+}
+
+/// What a failed call may have meant: of each argument whose value is none of those that are likely.
+pub(crate) async fn near(
+    context: &ServiceContext,
+    tool: &ToolSpec,
+    given: &Map<String, Value>,
+) -> Vec<String> {
+    let mut told = Vec::new();
+    for argument in &tool.arguments {
+        let (Some(spec), Some(value)) = (&argument.complete, given.get(&argument.name)) else {
+            continue;
+        };
+        let Some(value) = value.as_str() else {
+            continue;
+        };
+        let all = values(context, spec).await;
+        if all.is_empty() || all.iter().any(|it| it == value) {
+            continue;
+        }
+        let (name, value) = (&argument.name, cut(value));
+        told.push(match nearest(&value, all.iter().map(String::as_str)) {
+            Some(meant) => format!("{name}: `{value}` is not known here; did you mean `{meant}`?"),
+            None => {
+                let known: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+                let more = match all.len().checked_sub(known.len()) {
+                    Some(0) | None => String::new(),
+                    Some(more) => format!(" and {more} more"),
+                };
+                format!(
+                    "{name}: `{value}` is not known here; known: {}{more}",
+                    known.join(", ")
+                )
+            }
+        });
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_as_it_was_typed_comes_first() {
+        let all = ["main", "Domain", "mail", "other"].map(str::to_owned);
+        let found = matching(&all, "MAI");
+        assert_eq!(found.values, ["main", "mail", "Domain"]);
+        assert_eq!((found.total, found.has_more), (Some(3), Some(false)));
+        let many: Vec<String> = (0..300).map(|it| format!("v{it}")).collect();
+        let found = matching(&many, "");
+        assert_eq!(found.values.len(), CompletionInfo::MAX_VALUES);
+        assert_eq!((found.total, found.has_more), (Some(300), Some(true)));
+    }
+
+    #[test]
+    fn lines_that_are_no_values_are_left_out() {
+        let output = b"one\n\n  two \none\n\x1b[1mthree\n\xff\n";
+        assert_eq!(
+            *lines(output),
+            ["one", "two", "\u{fffd}"].map(str::to_owned)
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! Resources whose changes a client wants to hear of: files that are written, texts that their files say otherwise, outputs that grow.
+//! Must not tell of anything that cannot be read as a resource.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::select_all;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::operation_output;
+use super::project_file::is_below;
+use super::resources::{Body, body};
+use crate::file_watch::WatchedDirectory;
+use crate::light_watch::LightWatch;
+use crate::operation::OperationHandle;
+use crate::service::context::ServiceContext;
+
+/// Resources that one client can subscribe to.
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 100;
+/// Changes within this time are told together: a file is often written in several steps.
+const QUIET: Duration = Duration::from_millis(100);
+/// Outputs that grow are told of so often.
+const OUTPUT_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a client has subscribed to.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions(LightWatch<Wanted>);
+
+#[derive(Debug, Default)]
+struct Wanted {
+    uris: BTreeSet<String>,
+    /// Counts the changes.
+    version: u64,
+}
+
+impl Subscriptions {
+    /// To these, for good.
+    pub(crate) fn to(uris: impl IntoIterator<Item = String>) -> Self {
+        let uris = uris.into_iter().take(MAX_SUBSCRIPTIONS).collect();
+        Subscriptions(LightWatch::new(Wanted { uris, version: 0 }))
+    }
+
+    /// Adds one.
+    pub(crate) fn add(&self, uri: String) -> Result<(), String> {
+        let mut is_full = false;
+        self.0.change(|wanted| {
+            is_full = wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains(&uri);
+            let is_new = !is_full && wanted.uris.insert(uri);
+            wanted.version += u64::from(is_new);
+            is_new
+        });
+        match is_full {
+            true => Err(format!(
+                "a client can subscribe to {MAX_SUBSCRIPTIONS} resources at the same time; unsubscribe from one first"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes one out; whether it was there.
+    pub(crate) fn remove(&self, uri: &str) -> bool {
+        self.0.change(|wanted| {
+            let was_there = wanted.uris.remove(uri);
+            wanted.version += u64::from(was_there);
+            was_there
+        })
+    }
+
+    fn now(&self) -> (BTreeSet<String>, u64) {
+        self.0.read(|wanted| (wanted.uris.clone(), wanted.version))
+    }
+
+    async fn changed(&self, seen: u64) {
+        let later = |wanted: &Wanted| (wanted.version != seen).then_some(());
+        self.0.wait(later).await;
+    }
+}
+
+/// What a resource was when it was looked at last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    /// There is none.
+    Nothing,
+    /// A text.
+    Text(String),
+    /// A file: where, and what the system says of it.
+    File(PathBuf, Option<Identity>),
+    /// The output of an operation, and how long it was.
+    Output(u64),
+}
+
+/// Device, number, size, and when it was written and changed, in nanoseconds.
+type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
+
+/// Tells of each change of what a client wants to hear of, until telling fails.
+pub(crate) async fn watch<F: Future<Output = bool>>(
+    context: Arc<ServiceContext>,
+    subscriptions: Arc<Subscriptions>,
+    tell: impl Fn(String) -> F,
+) {
+    let mut declared = context.registry.content();
+    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    loop {
+        declared.mark_unchanged();
+        let count = context.files.count();
+        let (uris, version) = subscriptions.now();
+        let looked = look(&context, uris).await;
+        // Kept until the next look, so that nothing is missed meanwhile.
+        let (now, _directories) = looked;
+        for (uri, state) in &now {
+            // Who has just subscribed knows what it is now.
+            let has_changed = seen.get(uri).is_some_and(|before| before != state);
+            if has_changed && !tell(uri.clone()).await {
+                return;
+            }
+        }
+        seen = now;
+        tokio::select! {
+            () = subscriptions.changed(version) => {}
+            changed = declared.changed() => if changed.is_err() { return },
+            _ = context.files.changed(count) => sleep(QUIET).await,
+            () = grown(&context, &seen) => sleep(OUTPUT_PAUSE).await,
+        }
+    }
+}
+
+/// Looks at all of them, and watches the directories of files from before the look on.
+async fn look(
+    context: &Arc<ServiceContext>,
+    uris: BTreeSet<String>,
+) -> (BTreeMap<String, Seen>, Vec<WatchedDirectory>) {
+    let content = Arc::clone(&context.registry.content().borrow());
+    let scope = context.hosts.policy().scope.clone();
+    let files = Arc::clone(&context.files);
+    let outputs: BTreeMap<String, u64> = uris
+        .iter()
+        .filter_map(|uri| {
+            Some((
+                uri.clone(),
+                operation(context, uri)?.output().totals().bytes,
+            ))
+        })
+        .collect();
+    let looking = move || {
+        let (mut seen, mut watched) = (BTreeMap::new(), Vec::new());
+        for uri in uris {
+            let found = content
+                .resource(&uri)
+                .map(|(spec, values)| body(spec, &values));
+            let state = match (found, outputs.get(&uri)) {
+                (_, Some(length)) => Seen::Output(*length),
+                (Some(Body::Text(text)), None) => Seen::Text(text),
+                (Some(Body::File(path)), None) if is_below(&path) => {
+                    let below = PathBuf::from(path);
+                    let directory = scope.join(&below);
+                    watched.extend(directory.parent().and_then(|it| files.watch(it).ok()));
+                    let identity = identity(&scope, &below);
+                    Seen::File(below, identity)
+                }
+                _ => Seen::Nothing,
+            };
+            seen.insert(uri, state);
+        }
+        (seen, watched)
+    };
+    spawn_blocking(looking).await.unwrap_or_default()
+}
+
+fn operation(context: &ServiceContext, uri: &str) -> Option<Arc<OperationHandle>> {
+    let part = operation_output::part(uri)?;
+    context.operations().get(&part.id)
+}
+
+/// What the system says of a file below the scope; none where no file is that could be read as a resource.
+fn identity(scope: &Path, below: &Path) -> Option<Identity> {
+    let scope = ahma_sandbox::open_directory(scope).ok()?;
+    let file = std::fs::File::from(ahma_sandbox::open_beneath(scope, below).ok()?);
+    let about = file.metadata().ok().filter(|it| it.is_file())?;
+    let (written, changed) = (
+        (about.mtime(), about.mtime_nsec()),
+        (about.ctime(), about.ctime_nsec()),
+    );
+    Some((about.dev(), about.ino(), about.size(), written, changed))
+}
+
+/// Waits until one of the outputs is longer than it was; for ever where there is none.
+async fn grown(context: &ServiceContext, seen: &BTreeMap<String, Seen>) {
+    let growing = seen.iter().filter_map(|(uri, state)| match state {
+        Seen::Output(length) => Some((operation(context, uri)?, *length)),
+        _ => None,
+    });
+    let waiting: Vec<_> = growing
+        .map(|(operation, length)| {
+            Box::pin(async move {
+                // An output that has ended does not grow.
+                if operation.output().grown(length).await <= length {
+                    std::future::pending::<()>().await;
+                }
+            })
+        })
+        .collect();
+    match waiting.is_empty() {
+        true => std::future::pending().await,
+        false => drop(select_all(waiting).await),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_so_many_subscriptions() {
+        let all = Subscriptions::default();
+        for number in 0..MAX_SUBSCRIPTIONS {
+            all.add(format!("a:{number}")).unwrap();
+        }
+        assert!(all.add("a:0".to_owned()).is_ok(), "it has that one already");
+        assert!(all.add("a:more".to_owned()).is_err());
+        assert!(all.remove("a:0"));
+        assert!(!all.remove("a:0"));
+        all.add("a:more".to_owned()).unwrap();
+    }
+}

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ReferencingError as Error, ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use super::limits;
@@ -21,14 +22,17 @@ pub struct CheckedSchema {
 }
 
 impl CheckedSchema {
-    /// The schema, or what is wrong with it and at which pointer below it.
-    pub fn new(document: &Map<String, Value>) -> Result<Self, (String, String)> {
+    /// The schema, or what is wrong with it.
+    pub fn new(document: &Map<String, Value>) -> Result<Self, SchemaFault> {
         let whole = Value::Object(document.clone());
         let length = whole.to_string().len();
         if length > limits::SCHEMA_BYTES {
             let most = limits::SCHEMA_BYTES;
-            let why = format!("the schema has {length} bytes; at most {most} are allowed");
-            return Err((why, String::new()));
+            return Err(SchemaFault {
+                message: format!("the schema has {length} bytes; at most {most} are allowed"),
+                pointer: String::new(),
+                hint: "leave out what a call does not need, such as long descriptions",
+            });
         }
         // Linear in time and bounded in memory, whatever the file says.
         let patterns = PatternOptions::regex().size_limit(limits::PATTERN_MEMORY);
@@ -38,7 +42,7 @@ impl CheckedSchema {
                 document: Arc::new(document.clone()),
                 validator: Arc::new(validator),
             }),
-            Err(error) => Err((short(&error), error.instance_path().to_string())),
+            Err(error) => Err(SchemaFault::of(&error)),
         }
     }
 
@@ -51,14 +55,57 @@ impl CheckedSchema {
     pub fn faults(&self, value: &Value) -> Vec<(String, String)> {
         let errors = self.validator.iter_errors(value).take(MAX_FAULTS);
         errors
-            .map(|error| (error.instance_path().to_string(), short(&error)))
+            .map(|error| (error.instance_path().to_string(), short(error.to_string())))
             .collect()
     }
 }
 
+/// Why a schema cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaFault {
+    /// What is wrong.
+    pub message: String,
+    /// Where in the schema.
+    pub pointer: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+impl SchemaFault {
+    fn of(error: &ValidationError<'_>) -> Self {
+        const DRAFT: &str = "write it as draft 2020-12 of JSON Schema says";
+        let (message, hint) = match error.kind() {
+            ValidationErrorKind::Referencing(Error::Unretrievable { uri, .. }) => (
+                format!("the schema refers to `{uri}`, and nothing is fetched for it"),
+                "put what it refers to into its own `$defs`",
+            ),
+            ValidationErrorKind::Referencing(Error::PointerToNowhere { pointer }) => (
+                format!("the schema refers to `{pointer}`, which is not in it"),
+                "correct the `$ref`, or add what it means to `$defs`",
+            ),
+            ValidationErrorKind::Referencing(error) => (
+                format!("a reference of the schema leads nowhere: {error}"),
+                "correct the `$ref`, or add what it means to `$defs`",
+            ),
+            ValidationErrorKind::Format { format } if format == "regex" => (
+                format!("{} is not a regular expression", error.instance()),
+                "correct it; in JSON a `\\` is written twice",
+            ),
+            ValidationErrorKind::AnyOf { .. } => {
+                (format!("{} has no meaning here", error.instance()), DRAFT)
+            }
+            _ => (error.to_string(), DRAFT),
+        };
+        SchemaFault {
+            message: short(message),
+            pointer: error.instance_path().to_string(),
+            hint,
+        }
+    }
+}
+
 /// A message may repeat the value, which is of any length.
-fn short(error: &jsonschema::ValidationError<'_>) -> String {
-    let mut text = error.to_string();
+fn short(mut text: String) -> String {
     if text.len() > MAX_FAULT_LEN {
         text.truncate(text.floor_char_boundary(MAX_FAULT_LEN));
         text.push('…');
@@ -78,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    fn schema(document: &Value) -> Result<CheckedSchema, (String, String)> {
+    fn schema(document: &Value) -> Result<CheckedSchema, SchemaFault> {
         CheckedSchema::new(document.as_object().unwrap())
     }
 

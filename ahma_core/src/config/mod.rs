@@ -36,7 +36,7 @@ mod text;
 mod values;
 
 pub use catalog::{Catalog, RejectedFile};
-pub use checked_schema::CheckedSchema;
+pub use checked_schema::{CheckedSchema, SchemaFault};
 pub use fault::Fault;
 pub use input_schema::input_schema;
 pub use load::{load, load_beside};

@@ -194,7 +194,7 @@ impl Resolver<'_> {
             argument::resolve_arguments(raw, place, self.checks)
         };
         let own_schema = answer::own_schema(raw, is_sequence, &arguments, place, self.checks);
-        answer::check_leaf(raw, &inherited, is_sequence, &arguments, place, self.checks);
+        answer::check_leaf(raw, &inherited, is_sequence, place, self.checks);
         let action = if is_sequence {
             let steps = sequence::resolve_steps(
                 raw,
@@ -254,7 +254,7 @@ impl Resolver<'_> {
             annotations: inherited.annotations,
             restrictions: inherited.restrictions,
             success_exit_codes: inherited.success_exit_codes,
-            result: inherited.result,
+            result: answer::result_of_leaf(inherited.result, is_sequence),
             requires: inherited.requires,
             task: inherited.task,
             icons: inherited.icons,

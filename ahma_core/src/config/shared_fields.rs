@@ -14,13 +14,14 @@ pub(super) fn mime_type(
     checks: Checks<'_>,
 ) -> Option<String> {
     let text = checks.text(given, place)?;
-    let is_word = |it: &str| {
+    let is_kind = |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_lowercase());
+    let is_form = |it: &str| {
         let letters = |letter: char| letter.is_ascii_alphanumeric() || "+.-".contains(letter);
         !it.is_empty() && it.chars().all(letters)
     };
     let is_right = text
         .split_once('/')
-        .is_some_and(|(kind, form)| is_word(kind) && is_word(form));
+        .is_some_and(|(kind, form)| is_kind(kind) && is_form(form));
     if !is_right {
         let message = format!("`{text}` is not a MIME type");
         checks
@@ -57,12 +58,25 @@ fn icon(raw: &RawIcon, place: &JsonLocation<'_>, checks: Checks<'_>) -> Option<I
         checks.faults.add_with_hint(&at, message, hint);
         return None;
     }
-    checks.not_empty(&raw.sizes, &place.key("sizes"));
+    let at = place.key("sizes");
+    checks.not_empty(&raw.sizes, &at);
+    let sizes = checks.strings(&raw.sizes, &at);
+    for (index, size) in sizes.iter().enumerate().filter(|(_, it)| !is_size(it)) {
+        let message = format!("`{size}` is not the size of a picture");
+        let hint = "write one such as `48x48`, or `any` for a picture that can be scaled";
+        checks.faults.add_with_hint(&at.index(index), message, hint);
+    }
     Some(IconSpec {
         src,
         mime_type: mime_type(&raw.mime_type, &place.key("mime_type"), checks),
-        sizes: checks.strings(&raw.sizes, &place.key("sizes")),
+        sizes,
     })
+}
+
+fn is_size(text: &str) -> bool {
+    let is_number = |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_digit());
+    let both = text.split_once('x');
+    text == "any" || both.is_some_and(|(width, height)| is_number(width) && is_number(height))
 }
 
 /// What can be proposed for a value.

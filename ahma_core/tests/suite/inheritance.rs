@@ -1,6 +1,6 @@
 //! A value set deeper wins, one not set is inherited.
 
-use ahma_core::config::{Annotations, AvailabilityCheck, Restrictions};
+use ahma_core::config::{Annotations, AvailabilityCheck, OutputKind, Restrictions};
 use serde_json::json;
 
 use crate::{load_texts, tool, tools_of};
@@ -195,5 +195,54 @@ fn annotations_are_inherited_one_by_one() {
             idempotent: None,
             open_world: Some(false),
         }
+    );
+}
+
+/// Proves: T14, T57, T58.
+#[test]
+fn a_subcommand_of_another_output_inherits_no_promise_about_the_result() {
+    let tools = tools_of(&json!({
+        "name": "t", "description": "T.", "command": "t", "output": "json",
+        "output_schema": { "type": "object" },
+        "subcommand": [
+            { "name": "same", "description": "S." },
+            { "name": "events", "description": "E.", "output": "events" },
+            { "name": "text", "description": "T.", "output": "text" },
+            { "name": "flow", "description": "F.", "sequence": [{ "subcommand": "text" }] },
+            { "name": "pictures", "description": "P.", "output": "image", "mime_type": "image/png",
+              "subcommand": [
+                { "name": "shot", "description": "S." },
+                { "name": "beep", "description": "B.", "output": "audio" }
+            ]}
+        ]
+    }));
+    let promised: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let result = &tool.result;
+            let mime_type = result.mime_type.as_deref();
+            (
+                tool.name.as_str(),
+                result.kind,
+                result.schema.is_some(),
+                mime_type,
+            )
+        })
+        .collect();
+    assert_eq!(
+        promised,
+        [
+            ("t_same", OutputKind::Json, true, None),
+            ("t_events", OutputKind::Events, true, None),
+            ("t_text", OutputKind::Text, false, None),
+            ("t_flow", OutputKind::Text, false, None),
+            (
+                "t_pictures_shot",
+                OutputKind::Image,
+                false,
+                Some("image/png")
+            ),
+            ("t_pictures_beep", OutputKind::Audio, false, None),
+        ]
     );
 }

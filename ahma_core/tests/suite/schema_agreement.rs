@@ -12,7 +12,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 /// Broken fixtures that the schema accepts, by the reason why.
-const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
+const LEFT_TO_THE_LOADER: [(&str, &[&str]); 7] = [
     (
         "a schema sees parsed values, not repeated keys",
         &[
@@ -86,6 +86,31 @@ const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
             "options-behind-dashes",
             "step-always-skipped",
             "stdin-with-a-flag",
+            "input-schema-beside-options",
+            "input-schema-beside-subcommands",
+            "input-schema-of-a-sequence",
+            "mime-type-of-another-kind",
+            "mime-type-of-json",
+            "output-of-a-sequence",
+            "output-schema-of-an-image",
+            "output-schema-of-text",
+            "stdin-beside-events",
+            "task-never-beside-an-output-schema",
+        ],
+    ),
+    (
+        "what a schema in the file says",
+        &[
+            "input-schema-of-an-array",
+            "input-schema-that-is-none",
+            "input-schema-that-refers-elsewhere",
+            "input-schema-without-type",
+            "output-schema-of-an-array",
+            "output-schema-that-is-none",
+            "output-schema-that-refers-elsewhere",
+            "output-schema-that-refers-to-nothing",
+            "output-schema-too-large",
+            "output-schema-with-a-broken-pattern",
         ],
     ),
     (
@@ -127,6 +152,7 @@ const LEFT_TO_THE_LOADER: [(&str, &[&str]); 6] = [
             "step-with-an-unknown-argument",
             "step-without-a-required-argument",
             "step-naming-a-group",
+            "step-that-disagrees-with-an-input-schema",
             "step-with-a-flag-as-value",
             "step-with-a-misspelt-shell-argument",
             "step-with-a-sliding-positional",

@@ -8,7 +8,7 @@ use ahma_tests::{Workspace, fixtures, stem};
 
 use crate::AHMA_VALIDATE;
 
-/// Proves: T5, T12, T15, T16, T21, T39.
+/// Proves: T5, T12, T15, T16, T21, T39, T57, T61, T62, T63.
 #[test]
 fn each_broken_fixture_is_explained_as_its_snapshot_says() {
     for fixture in fixtures("broken") {

@@ -96,7 +96,7 @@ pub(crate) struct RawIcon {
     pub(crate) mime_type: Field<String>,
     /// Its sizes, e.g. `48x48`, or `any` for one that can be scaled.
     #[serde(default)]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1), inner(regex(pattern = r"^([0-9]+x[0-9]+|any)$")))]
     pub(crate) sizes: List<String>,
 }
 

@@ -1,12 +1,13 @@
 //! What a call answers with, and what it asks of its client: output, schemas, tasks, pictures.
 
-use super::super::checked_schema::CheckedSchema;
+use serde_json::{Map, Value};
+
+use super::super::checked_schema::{CheckedSchema, SchemaFault};
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
-use super::super::field::Field;
-use super::super::raw::{AnyObject, Level, RawNeed, RawOutput, RawTask};
+use super::super::raw::{Level, RawNeed, RawOutput, RawTask};
 use super::super::shared_fields::{icons, mime_type};
-use super::super::spec::{ArgumentSpec, Delivery, OutputKind, TaskMode};
+use super::super::spec::{ArgumentSpec, OutputKind, ResultSpec, TaskMode};
 use super::inherit::Inherited;
 
 /// Takes what a level says of it over what is in force.
@@ -26,17 +27,32 @@ pub(super) fn take(
             RawOutput::Events => OutputKind::Events,
         };
     }
-    if raw.output_schema.is_present() {
-        result.schema = schema(raw.output_schema, &place.key("output_schema"), checks);
+    if let Some(document) = raw.output_schema.value() {
+        let at = place.key("output_schema");
+        let hint = "add `\"type\": \"object\"`, and wrap anything else in an object: clients take no other results";
+        result.schema = match is_of_object(document, &at, checks, hint) {
+            true => schema(document, &at, checks),
+            false => None,
+        };
     }
     if let Some(mime_type) = mime_type(raw.mime_type, &place.key("mime_type"), checks) {
         result.mime_type = Some(mime_type);
     }
     if raw.requires.is_present() {
-        checks.not_empty(raw.requires, &place.key("requires"));
-        let all: Vec<RawNeed> = (raw.requires.elements().iter())
-            .filter_map(Field::copied)
-            .collect();
+        let at = place.key("requires");
+        checks.not_empty(raw.requires, &at);
+        let mut all: Vec<RawNeed> = Vec::new();
+        for (index, given) in raw.requires.elements().iter().enumerate() {
+            match given.copied() {
+                Some(need) if all.contains(&need) => {
+                    let message = "this is in the list already";
+                    checks
+                        .faults
+                        .add_with_hint(&at.index(index), message, "remove one of the two");
+                }
+                need => all.extend(need),
+            }
+        }
         let needs = &mut inherited.requires;
         needs.elicitation = all.contains(&RawNeed::Elicitation);
         needs.sampling = all.contains(&RawNeed::Sampling);
@@ -73,14 +89,56 @@ pub(super) fn own_schema(
         let why = "`input_schema` takes the place of `options` and `positional_args`";
         checks.faults.add_to_key(&at, why, hint.to_owned());
     }
-    if document.get("type").and_then(|it| it.as_str()) != Some("object") {
-        let hint = "add `\"type\": \"object\"`: arguments of a call have names";
-        checks
-            .faults
-            .add_with_hint(&at, "the schema is not one of an object", hint);
-        return None;
+    let hint = "add `\"type\": \"object\"`: arguments of a call have names";
+    is_of_object(document, &at, checks, hint).then(|| schema(document, &at, checks))?
+}
+
+/// What of a result is for this leaf: a subcommand may have another output than the tool around it, and steps have their own.
+pub(super) fn result_of_leaf(inherited: ResultSpec, is_sequence: bool) -> ResultSpec {
+    if is_sequence {
+        return ResultSpec::default();
     }
-    schema(raw.input_schema, &at, checks)
+    let ResultSpec {
+        kind,
+        schema,
+        mime_type,
+    } = inherited;
+    ResultSpec {
+        schema: schema.filter(|_| has_structure(kind)),
+        mime_type: mime_type.filter(|it| is_type_of(kind, it)),
+        kind,
+    }
+}
+
+fn has_structure(kind: OutputKind) -> bool {
+    matches!(kind, OutputKind::Json | OutputKind::Events)
+}
+
+fn has_type(kind: OutputKind) -> bool {
+    matches!(kind, OutputKind::Image | OutputKind::Audio)
+}
+
+fn is_type_of(kind: OutputKind, mime_type: &str) -> bool {
+    match kind {
+        OutputKind::Image => mime_type.starts_with("image/"),
+        OutputKind::Audio => mime_type.starts_with("audio/"),
+        _ => false,
+    }
+}
+
+/// Many clients cannot read a list of tools in which a schema is anything else.
+fn is_of_object(
+    document: &Map<String, Value>,
+    place: &JsonLocation<'_>,
+    checks: Checks<'_>,
+    hint: &str,
+) -> bool {
+    let is_of_object = document.get("type").and_then(Value::as_str) == Some("object");
+    if !is_of_object {
+        let message = "the schema is not one of an object";
+        checks.faults.add_with_hint(place, message, hint);
+    }
+    is_of_object
 }
 
 /// What goes together in a tool, and what does not.
@@ -88,7 +146,6 @@ pub(super) fn check_leaf(
     raw: Level<'_>,
     inherited: &Inherited,
     is_sequence: bool,
-    arguments: &[ArgumentSpec],
     place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) {
@@ -99,26 +156,43 @@ pub(super) fn check_leaf(
         let why = "a sequence has no output of its own";
         checks.faults.add_to_key(&place.key("output"), why, hint);
     }
-    let has_structure = matches!(kind, OutputKind::Json | OutputKind::Events);
-    if raw.output_schema.is_present() && !has_structure {
+    if raw.output_schema.is_present() && !has_structure(kind) {
         let belongs = "tools with `\"output\": \"json\"` or `\"events\"`";
         checks.misplaced("output_schema", belongs, place);
     }
-    let has_type = matches!(kind, OutputKind::Image | OutputKind::Audio);
-    if raw.mime_type.is_present() && !has_type {
+    if raw.mime_type.is_present() && !has_type(kind) {
         let belongs = "tools with `\"output\": \"image\"` or `\"audio\"`";
         checks.misplaced("mime_type", belongs, place);
+    } else if let (true, Some(mime_type)) = (raw.mime_type.is_present(), &result.mime_type)
+        && !is_type_of(kind, mime_type)
+    {
+        let (thing, such) = match kind {
+            OutputKind::Audio => ("sound", "audio/wav"),
+            _ => ("picture", "image/png"),
+        };
+        let message = format!("`{mime_type}` is not the type of a {thing}");
+        let hint = format!("write one such as `{such}`, or leave it out: the first bytes tell");
+        checks
+            .faults
+            .add_with_hint(&place.key("mime_type"), message, hint);
     }
-    let reads = arguments.iter().find(|it| it.delivery == Delivery::Stdin);
-    if let (OutputKind::Events, Some(argument)) = (kind, reads) {
-        let name = &argument.name;
-        checks.faults.add_with_hint(
-            place,
-            format!("the value of `{name}` would be the standard input, where a command with `\"output\": \"events\"` reads its arguments and answers"),
-            "remove `stdin` of the argument; the command finds its value in the first line that it reads",
-        );
+    let lists = [
+        ("options", raw.options),
+        ("positional_args", raw.positional_args),
+    ];
+    for (field, list) in lists.into_iter().filter(|_| kind == OutputKind::Events) {
+        for (index, argument) in list.elements().iter().enumerate() {
+            let stdin = argument.value().and_then(|it| it.stdin.copied());
+            if stdin == Some(true) {
+                checks.faults.add_to_key(
+                    &place.key(field).index(index).key("stdin"),
+                    "a command with `\"output\": \"events\"` reads its arguments and answers from its standard input",
+                    "remove `stdin`; the command finds the value in the first line that it reads".to_owned(),
+                );
+            }
+        }
     }
-    if result.schema.is_some() && has_structure && inherited.task == Some(TaskMode::Never) {
+    if result.schema.is_some() && has_structure(kind) && inherited.task == Some(TaskMode::Never) {
         let hint = "remove `task`: a call with an `output_schema` waits for its result".to_owned();
         let why = "`task` has no effect beside `output_schema`";
         if raw.task.is_present() {
@@ -128,22 +202,31 @@ pub(super) fn check_leaf(
 }
 
 fn schema(
-    given: &AnyObject,
+    document: &Map<String, Value>,
     place: &JsonLocation<'_>,
     checks: Checks<'_>,
 ) -> Option<CheckedSchema> {
-    match CheckedSchema::new(given.value()?) {
+    match CheckedSchema::new(document) {
         Ok(schema) => Some(schema),
-        Err((why, below)) => {
-            let message = format!("this is not a JSON Schema that can be used: {why}");
-            let hint = match below.is_empty() {
-                true => {
-                    "write one of draft 2020-12 that refers to nothing outside of itself".to_owned()
-                }
-                false => format!("look at `{below}` in it; it has to be of draft 2020-12"),
-            };
-            checks.faults.add_with_hint(place, message, hint);
+        Err(fault) => {
+            let path: Vec<String> = fault.pointer.split('/').skip(1).map(unescaped).collect();
+            add_below(&fault, &path, place, checks);
             None
+        }
+    }
+}
+
+/// A step of a JSON pointer as the key that it means.
+fn unescaped(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
+fn add_below(fault: &SchemaFault, path: &[String], place: &JsonLocation<'_>, checks: Checks<'_>) {
+    match path.split_first() {
+        Some((first, rest)) => add_below(fault, rest, &place.key(first), checks),
+        None => {
+            let message = fault.message.as_str();
+            checks.faults.add_with_hint(place, message, fault.hint);
         }
     }
 }

@@ -179,7 +179,9 @@ impl McpProcess {
         let end = Instant::now() + TIMEOUT;
         loop {
             let message = self.next_message(end, id);
-            match message["id"].as_u64() {
+            // Requests of the server have ids of their own.
+            let id = message["id"].as_u64();
+            match id.filter(|_| message.get("method").is_none()) {
                 Some(_) if is_it(&message) => return message,
                 Some(_) => self.early.push_back(message),
                 None => self.notifications.push_back(message),

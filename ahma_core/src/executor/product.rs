@@ -35,14 +35,13 @@ impl Product<'_> {
         let dialogue = self.plan.events.as_ref().map(|it| &it.dialogue);
         let has_failed = dialogue.is_some_and(|it| it.error().is_some());
         let Some(result) = self.operation.result() else {
-            // A step of a sequence, whose result is text.
-            let state = match completion.state {
-                OperationState::Completed if has_failed => OperationState::Failed,
-                state => state,
-            };
-            return Completion {
-                state,
-                ..completion
+            // A step of a sequence, which is asked for nothing but whether it did well.
+            return match (completion.state, has_failed) {
+                (OperationState::Completed, true) => Completion {
+                    state: OperationState::Failed,
+                    ..completion
+                },
+                _ => completion,
             };
         };
         let checked = match (completion.state, result.kind()) {
@@ -105,10 +104,8 @@ impl Product<'_> {
         };
         if !held.is_empty() {
             let bytes = match path_of(&held) {
-                Some(path) if media_type(&held).is_none() => {
-                    self.file(&path, kind).await.map_err(Some)?
-                }
-                _ => held,
+                Some(path) => self.file(&path, kind).await.map_err(Some)?,
+                None => held,
             };
             let kept = result.product().append(bytes).await;
             kept.map_err(|error| Some(not_kept(&error)))?;
@@ -216,14 +213,14 @@ fn described(faults: Vec<(String, String)>) -> Result<(), String> {
     ))
 }
 
-/// The path that a command names: one line, and nothing else.
+/// The path that a command names: one line, and nothing else. The names of directories may be the first bytes of pictures.
 fn path_of(bytes: &[u8]) -> Option<PathBuf> {
     let text = std::str::from_utf8(bytes).ok()?;
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = line.strip_suffix('\r').unwrap_or(line);
     // Pictures that are text begin like that, and no path does.
-    let is_path =
-        !line.is_empty() && !line.contains(['\n', '\0']) && !line.trim_start().starts_with('<');
+    let is_text = !line.is_empty() && !line.chars().any(char::is_control);
+    let is_path = is_text && !line.trim_start().starts_with('<');
     is_path.then(|| PathBuf::from(line))
 }
 
@@ -256,6 +253,8 @@ mod tests {
             (b"\n", None),
             (b"a\nb\n", None),
             (b"<svg/>", None),
+            (b"GIF/BM.gif\n", Some("GIF/BM.gif")),
+            (b"GIF89a\x01\0\x01\0", None),
             (b"\x89PNG", None),
         ] {
             assert_eq!(

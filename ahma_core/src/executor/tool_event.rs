@@ -36,33 +36,39 @@ pub(super) enum ToolEvent {
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum Line {
-    Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    },
-    Log {
-        #[serde(default = "info")]
-        level: MessageLevel,
-        logger: Option<String>,
-        data: Value,
-    },
-    Content {
-        content: Value,
-    },
-    Structured {
-        value: Map<String, Value>,
-    },
-    Error {
-        message: String,
-        code: Option<i32>,
-    },
-    Ask {
-        questions: Map<String, Value>,
-    },
-    Detach {},
+struct Progress {
+    progress: f64,
+    total: Option<f64>,
+    message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Log {
+    #[serde(default = "info")]
+    level: MessageLevel,
+    logger: Option<String>,
+    data: Value,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    content: Value,
+}
+
+#[derive(Deserialize)]
+struct Structured {
+    value: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    message: String,
+    code: Option<i32>,
+}
+
+#[derive(Deserialize)]
+struct Ask {
+    questions: Map<String, Value>,
 }
 
 fn info() -> MessageLevel {
@@ -75,35 +81,56 @@ impl ToolEvent {
         if !line.trim_ascii_start().starts_with(b"{") {
             return None;
         }
-        Some(match serde_json::from_slice(line).ok()? {
-            Line::Progress {
-                progress,
-                total,
-                message,
-            } => ToolEvent::Told(Told::Progress {
-                progress,
-                total,
-                message,
-            }),
-            Line::Log {
-                level,
-                logger,
-                data,
-            } => ToolEvent::Told(Told::Message {
-                level,
-                logger,
-                data,
-            }),
-            Line::Content { content } => {
+        // Not by serde's tag: what it holds back in between loses fractions.
+        let mut fields: Map<String, Value> = serde_json::from_slice(line).ok()?;
+        let kind = fields.shift_remove("type")?;
+        let fields = Value::Object(fields);
+        Some(match kind.as_str()? {
+            "progress" => {
+                let Progress {
+                    progress,
+                    total,
+                    message,
+                } = serde_json::from_value(fields).ok()?;
+                ToolEvent::Told(Told::Progress {
+                    progress,
+                    total,
+                    message,
+                })
+            }
+            "log" => {
+                let Log {
+                    level,
+                    logger,
+                    data,
+                } = serde_json::from_value(fields).ok()?;
+                ToolEvent::Told(Told::Message {
+                    level,
+                    logger,
+                    data,
+                })
+            }
+            "content" => {
+                let Content { content } = serde_json::from_value(fields).ok()?;
                 is_block(&content).then_some(ToolEvent::Content(content))?
             }
-            Line::Structured { value } => ToolEvent::Structured(value),
-            Line::Error { message, code } => ToolEvent::Failed(ReportedError { message, code }),
-            Line::Ask { questions } => match are_questions(&questions) {
-                true => ToolEvent::Ask(questions),
-                false => ToolEvent::CannotAsk(questions.keys().cloned().collect()),
-            },
-            Line::Detach {} => ToolEvent::Background,
+            "structured" => {
+                let Structured { value } = serde_json::from_value(fields).ok()?;
+                ToolEvent::Structured(value)
+            }
+            "error" => {
+                let Failure { message, code } = serde_json::from_value(fields).ok()?;
+                ToolEvent::Failed(ReportedError { message, code })
+            }
+            "ask" => {
+                let Ask { questions } = serde_json::from_value(fields).ok()?;
+                match are_questions(&questions) {
+                    true => ToolEvent::Ask(questions),
+                    false => ToolEvent::CannotAsk(questions.keys().cloned().collect()),
+                }
+            }
+            "detach" => ToolEvent::Background,
+            _ => return None,
         })
     }
 }
@@ -207,9 +234,9 @@ mod tests {
 
     #[test]
     fn events_are_read_and_what_they_do_not_know_is_passed_over() {
-        let progress = json!({ "type": "progress", "progress": 1, "total": 4, "later": true });
+        let progress = json!({ "type": "progress", "progress": 0.5, "total": 4, "later": true });
         let expected = ToolEvent::Told(Told::Progress {
-            progress: 1.0,
+            progress: 0.5,
             total: Some(4.0),
             message: None,
         });

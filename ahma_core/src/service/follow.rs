@@ -11,7 +11,7 @@ use super::call_error::CallError;
 use super::caller::Caller;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
-use super::questions::{CallingClient, refuse_untaken};
+use super::questions::{CallingClient, refuse_all, refuse_untaken};
 use super::readiness::Readiness;
 use super::{respond, tasks};
 use crate::config::TaskMode;
@@ -66,34 +66,7 @@ pub(super) async fn follow_on(
         (_, false, true) => None,
         _ => context.style.limit(mode),
     };
-    let hand_over = || {
-        caller.end_with_session(&operation);
-        caller.notify_at_end(&operation, context);
-        if let Some(dialogue) = dialogue {
-            let (operation, dialogue) = (Arc::clone(&operation), Arc::clone(dialogue));
-            let client = caller.open_client();
-            let abilities = takes_task.then(|| caller.abilities());
-            tokio::spawn(async move {
-                let serving = async {
-                    match client {
-                        Some(client) => client.serve(&dialogue).await,
-                        None => refuse_untaken(abilities, &dialogue).await,
-                    }
-                };
-                tokio::select! {
-                    never = serving => match never {},
-                    _ = operation.ended() => {}
-                }
-            });
-        }
-        match takes_task {
-            true => tasks::created(&operation, context).into(),
-            false if dialogue.is_some_and(|it| it.is_in_background()) => {
-                respond::started(&operation, ExecutionMode::Async).into()
-            }
-            false => respond::started(&operation, mode).into(),
-        }
-    };
+    let goes_on = || leave(&operation, context, caller, takes_task);
     let open_client = caller.open_client();
     let outcome = async {
         loop {
@@ -160,17 +133,55 @@ pub(super) async fn follow_on(
             Ok(asks.into())
         }
         (Outcome::Ready, Some(ready)) => {
-            caller.end_with_session(&operation);
-            caller.notify_at_end(&operation, context);
+            goes_on();
             Ok(respond::ready(&operation, &ready.reason()).into())
         }
         (Outcome::GoesOn, Some(ready)) => {
-            caller.end_with_session(&operation);
-            caller.notify_at_end(&operation, context);
+            goes_on();
             Ok(respond::not_ready(&operation, &ready.missing()).into())
         }
-        (Outcome::Ready | Outcome::GoesOn | Outcome::Asked(_), _) => Ok(hand_over()),
+        (Outcome::Ready | Outcome::GoesOn | Outcome::Asked(_), _) => {
+            goes_on();
+            // It wants to: nobody has waited for too long.
+            let mode = match dialogue.is_some_and(|it| it.is_in_background()) {
+                true => ExecutionMode::Async,
+                false => mode,
+            };
+            Ok(match takes_task {
+                true => tasks::created(&operation, context).into(),
+                false => respond::started(&operation, mode).into(),
+            })
+        }
     }
+}
+
+/// Sees to an operation that goes on after the answer.
+fn leave(
+    operation: &Arc<OperationHandle>,
+    context: &Arc<ServiceContext>,
+    caller: &Caller,
+    is_task: bool,
+) {
+    caller.end_with_session(operation);
+    caller.notify_at_end(operation, context);
+    let Some(dialogue) = operation.result().and_then(|it| it.dialogue()) else {
+        return;
+    };
+    let (operation, dialogue) = (Arc::clone(operation), Arc::clone(dialogue));
+    let (client, abilities) = (caller.open_client(), caller.abilities());
+    tokio::spawn(async move {
+        let serving = async {
+            match client {
+                Some(client) => client.serve(&dialogue).await,
+                None if is_task => refuse_untaken(abilities, &dialogue).await,
+                None => refuse_all(&dialogue).await,
+            }
+        };
+        tokio::select! {
+            never = serving => match never {},
+            _ = operation.ended() => {}
+        }
+    });
 }
 
 /// What came first.

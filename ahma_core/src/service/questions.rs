@@ -24,7 +24,7 @@ use super::sealed_state::{open, seal};
 use crate::config::{CheckedSchema, ClientNeeds};
 use crate::operation::{Dialogue, OperationHandle, Question};
 
-const NOBODY: &str = "the call has been answered, so nobody can be asked any more";
+const NOBODY: &str = "its call has been answered, so that nobody can be asked";
 pub(super) const ELICITATION: &str = "elicitation/create";
 const SAMPLING: &str = "sampling/createMessage";
 const ROOTS: &str = "roots/list";
@@ -132,9 +132,9 @@ impl OpenClient {
     }
 }
 
-/// Answers what a client that has a task instead cannot be asked for; everything, where it has no task either. Never ends.
+/// Answers what a client that has a task instead cannot be asked for. Never ends.
 pub(super) async fn refuse_untaken(
-    abilities: Option<Abilities>,
+    abilities: Abilities,
     dialogue: &Arc<Dialogue>,
 ) -> std::convert::Infallible {
     let mut refused = 0;
@@ -142,13 +142,18 @@ pub(super) async fn refuse_untaken(
         let question = dialogue.asked_after(refused).await;
         refused = question.number;
         for (key, request) in &question.requests {
-            let refusal = match abilities {
-                Some(abilities) if abilities.takes(request) => continue,
-                Some(_) => not_taken(request),
-                None => json!({ "error": NOBODY }),
-            };
-            dialogue.answer_part(question.number, key, refusal);
+            if !abilities.takes(request) {
+                dialogue.answer_part(question.number, key, not_taken(request));
+            }
         }
+    }
+}
+
+/// Answers every question that comes after the answer to a call, for which no client waits. Never ends.
+pub(super) async fn refuse_all(dialogue: &Arc<Dialogue>) -> std::convert::Infallible {
+    loop {
+        let question = dialogue.asked().await;
+        dialogue.give_up(question.number, NOBODY);
     }
 }
 

@@ -324,7 +324,7 @@ fn with_record(
 pub(super) fn told_record(operation: &OperationHandle, structured: Option<Value>) -> Value {
     let mut told = json!(operation.record());
     if let Some(structured) = structured {
-        told["structured_content"] = structured;
+        told["result"] = structured;
     }
     told
 }

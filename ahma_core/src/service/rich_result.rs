@@ -119,9 +119,10 @@ async fn events(parts: &ResultParts) -> io::Result<Rich> {
 fn read_events(lines: &[u8]) -> Rich {
     let mut rich = Rich::default();
     let mut text = String::new();
-    let lines = lines.split(|byte| *byte == b'\n');
-    let values = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    for mut value in values {
+    for bytes in lines.split(|byte| *byte == b'\n') {
+        let Ok(mut value) = serde_json::from_slice::<Value>(bytes) else {
+            continue;
+        };
         if let Some(line) = value[LINE].as_str() {
             text.push_str(&clean(line.as_bytes()));
             text.push('\n');
@@ -135,7 +136,11 @@ fn read_events(lines: &[u8]) -> Rich {
             rich.structured = Some(structured.take());
         } else if let Some(block) = value.get_mut(BLOCK) {
             rich.blocks
-                .extend(serde_json::from_value::<ContentBlock>(block.take()));
+                .push(match serde_json::from_value(block.take()) {
+                    Ok(block) => block,
+                    // It has fields of other types than there are: it is shown as it was written.
+                    Err(_) => ContentBlock::text(String::from_utf8_lossy(bytes)),
+                });
         }
     }
     if !text.is_empty() {

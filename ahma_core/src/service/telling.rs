@@ -41,24 +41,26 @@ impl Telling {
         wait: impl Future<Output = T>,
     ) -> T {
         tokio::pin!(wait);
+        let mut last = f64::NEG_INFINITY;
         let outcome = loop {
             tokio::select! {
                 biased;
                 outcome = &mut wait => break outcome,
                 next = told.recv() => match next {
-                    Ok(next) => self.tell(&next).await,
+                    Ok(next) => self.tell(&next, &mut last).await,
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => break wait.await,
                 },
             }
         };
         while let Ok(next) = told.try_recv() {
-            self.tell(&next).await;
+            self.tell(&next, &mut last).await;
         }
         outcome
     }
 
-    async fn tell(&self, told: &Told) {
+    /// Progress that does not grow from `last` is no progress, and clients report it as an error.
+    async fn tell(&self, told: &Told, last: &mut f64) {
         match (told, &self.token) {
             (
                 Told::Progress {
@@ -67,7 +69,8 @@ impl Telling {
                     message,
                 },
                 Some(token),
-            ) => {
+            ) if progress > last => {
+                *last = *progress;
                 let mut params = ProgressNotificationParam::new(token.clone(), *progress);
                 params.total = *total;
                 params.message.clone_from(message);

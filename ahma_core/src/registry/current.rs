@@ -70,6 +70,13 @@ impl Registry {
         self.content.subscribe()
     }
 
+    /// Every path that a file asks for, once.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut paths = self.content.borrow().paths();
+        paths.extend(self.current().declared().paths());
+        paths.into_iter().collect()
+    }
+
     /// Offers what prompt files and resource files say now.
     pub(crate) fn publish_content(&self, content: DeclaredContent) {
         self.content.send_replace(Arc::new(content));
@@ -125,6 +132,10 @@ impl Registry {
     pub(crate) fn publish_under(&self, circumstances: Circumstances) {
         let current = self.current();
         let declared = current.declared();
+        let content = Arc::clone(&self.content.borrow());
+        if *content.present() != circumstances.present {
+            self.publish_content(content.under(&circumstances.present));
+        }
         if *declared.circumstances() != circumstances {
             self.publish(declared.under(circumstances, &self.presentation));
         }

@@ -1,5 +1,6 @@
 //! What all prompt files and resource files together offer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rmcp::model::{Prompt, PromptArgument, Resource, ResourceTemplate};
@@ -16,7 +17,9 @@ use crate::config::{IconSpec, RejectedFile};
 pub(crate) struct DeclaredContent {
     prompts: Vec<Arc<PromptSpec>>,
     resources: Vec<Arc<ResourceSpec>>,
-    rejected: Vec<RejectedFile>,
+    rejected: Arc<Vec<RejectedFile>>,
+    /// Paths that they ask for and that are there.
+    present: BTreeSet<String>,
     lists: ContentLists,
 }
 
@@ -32,13 +35,32 @@ impl DeclaredContent {
         let first_of_resources = rejected.len();
         rejected.extend(resources.rejected);
         let (of_prompts, of_resources) = rejected.split_at(first_of_resources);
-        let prompts = with_kept(prompts.accepted, of_prompts, &before.prompts);
-        let resources = with_kept(resources.accepted, of_resources, &before.resources);
+        let declared = DeclaredContent {
+            prompts: with_kept(prompts.accepted, of_prompts, &before.prompts),
+            resources: with_kept(resources.accepted, of_resources, &before.resources),
+            rejected: Arc::new(rejected),
+            ..DeclaredContent::default()
+        };
+        declared.under(&before.present)
+    }
+
+    /// The same files where these paths are there.
+    pub(crate) fn under(&self, present: &BTreeSet<String>) -> Self {
+        let mut content = DeclaredContent {
+            prompts: self.prompts.clone(),
+            resources: self.resources.clone(),
+            rejected: Arc::clone(&self.rejected),
+            present: present.clone(),
+            lists: ContentLists::default(),
+        };
         let mut lists = ContentLists {
-            prompts: prompts.iter().map(|it| value(&prompt(it))).collect(),
+            prompts: content
+                .offered_prompts()
+                .map(|it| value(&prompt(it)))
+                .collect(),
             ..ContentLists::default()
         };
-        for spec in &resources {
+        for spec in content.offered_resources() {
             match &spec.place {
                 ResourcePlace::Uri(uri) => lists.resources.push(value(&resource(spec, uri))),
                 ResourcePlace::Family(family) => {
@@ -47,17 +69,37 @@ impl DeclaredContent {
                 }
             }
         }
-        DeclaredContent {
-            prompts,
-            resources,
-            rejected,
-            lists,
-        }
+        content.lists = lists;
+        content
+    }
+
+    /// Paths that they ask for and that are there.
+    pub(crate) fn present(&self) -> &BTreeSet<String> {
+        &self.present
+    }
+
+    /// Every path that one of them asks for, once.
+    pub(crate) fn paths(&self) -> BTreeSet<String> {
+        let of_prompts = self.prompts.iter().flat_map(|it| &it.only_if);
+        let of_resources = self.resources.iter().flat_map(|it| &it.only_if);
+        of_prompts.chain(of_resources).cloned().collect()
+    }
+
+    fn offered_prompts(&self) -> impl Iterator<Item = &Arc<PromptSpec>> {
+        self.prompts.iter().filter(|it| self.fits(&it.only_if))
+    }
+
+    fn offered_resources(&self) -> impl Iterator<Item = &Arc<ResourceSpec>> {
+        self.resources.iter().filter(|it| self.fits(&it.only_if))
+    }
+
+    fn fits(&self, only_if: &[String]) -> bool {
+        only_if.is_empty() || only_if.iter().any(|it| self.present.contains(it))
     }
 
     /// The prompt of that name.
     pub(crate) fn prompt(&self, name: &str) -> Option<&Arc<PromptSpec>> {
-        self.prompts.iter().find(|it| it.name == name)
+        self.offered_prompts().find(|it| it.name == name)
     }
 
     /// The resource of that URI, with the values that stand in it.
@@ -67,10 +109,10 @@ impl DeclaredContent {
     ) -> Option<(&Arc<ResourceSpec>, Vec<(String, String)>)> {
         let is_it =
             |spec: &&Arc<ResourceSpec>| matches!(&spec.place, ResourcePlace::Uri(it) if it == uri);
-        if let Some(spec) = self.resources.iter().find(is_it) {
+        if let Some(spec) = self.offered_resources().find(is_it) {
             return Some((spec, Vec::new()));
         }
-        self.resources.iter().find_map(|spec| match &spec.place {
+        self.offered_resources().find_map(|spec| match &spec.place {
             ResourcePlace::Family(family) => Some((spec, family.values(uri)?)),
             ResourcePlace::Uri(_) => None,
         })
@@ -79,7 +121,7 @@ impl DeclaredContent {
     /// The family of resources with URIs of this form.
     pub(crate) fn family(&self, template: &str) -> Option<&Arc<ResourceSpec>> {
         let is_it = |spec: &&Arc<ResourceSpec>| matches!(&spec.place, ResourcePlace::Family(it) if it.as_str() == template);
-        self.resources.iter().find(is_it)
+        self.offered_resources().find(is_it)
     }
 
     /// As clients list them.

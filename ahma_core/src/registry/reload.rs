@@ -218,7 +218,8 @@ async fn keep_looking(registry: Arc<Registry>, prober: Arc<dyn Prober>, ended: A
 /// Looks which files and programs there are now, and publishes what that changes; whether tools are undecided now.
 async fn look_again(registry: &Registry, prober: &Arc<dyn Prober>) -> bool {
     let (current, prober) = (registry.current(), Arc::clone(prober));
-    let (checks, paths) = (current.declared().checks(), current.declared().paths());
+    let checks = current.declared().checks();
+    let paths = registry.paths();
     let looking = spawn_blocking(move || prober.look(&checks, &paths)).await;
     if let Ok((looked, present)) = looking {
         // Something else may have been found out meanwhile.

@@ -82,16 +82,20 @@ pub(super) async fn prepare(
             let (scope, cache) = (config.directory.clone(), cache.clone());
             let presentation = presentation(config);
             let looking = spawn_blocking(move || {
-                let (checks, paths) = (declared.checks(), declared.paths());
+                let checks = declared.checks();
+                let mut paths = content.paths();
+                paths.extend(declared.paths());
+                let paths: Vec<String> = paths.into_iter().collect();
                 let (looked, present) = look(&checks, &paths, path_of(&environment), &scope);
                 let circumstances = Circumstances {
                     probed: cache.last(&checks),
                     looked,
                     present,
                 };
-                declared.under(circumstances, &presentation)
+                let content = content.under(&circumstances.present);
+                (declared.under(circumstances, &presentation), content)
             });
-            Some((reload, (looking.await.map_err(stopping)?, content)))
+            Some((reload, looking.await.map_err(stopping)?))
         }
     };
     Ok(Prepared {

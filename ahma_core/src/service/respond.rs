@@ -199,16 +199,15 @@ pub(super) async fn finished(
             with_denial(with_kind(result, kind), denial.as_deref())
         }
     };
-    let mut blocks = rich.blocks;
+    result.content.splice(0..0, rich.blocks);
     if record.truncated {
         let uri = output_uri(&operation.id().to_string());
         let link = Resource::new(uri, "output")
             .with_title(format!("All that {} has written", operation.id()))
             .with_mime_type("text/plain")
             .with_size(record.output_bytes);
-        blocks.push(ContentBlock::resource_link(link));
+        result.content.push(ContentBlock::resource_link(link));
     }
-    result.content.splice(0..0, blocks);
     result.structured_content = rich.structured;
     result
 }
@@ -356,8 +355,12 @@ pub(super) fn length(result: &CallToolResult) -> usize {
 
 /// Adds lines before the last one of a result, which says how its operation ended.
 pub(super) fn with_hints(result: &mut CallToolResult, hints: &[String]) {
-    let last = result.content.last_mut();
-    if let (Some(ContentBlock::Text(text)), false) = (last, hints.is_empty()) {
+    let mut blocks = result.content.iter_mut().rev();
+    let last = blocks.find_map(|block| match block {
+        ContentBlock::Text(text) => Some(text),
+        _ => None,
+    });
+    if let (Some(text), false) = (last, hints.is_empty()) {
         let at = text.text.rfind('\n').map_or(0, |it| it + 1);
         text.text.insert_str(at, &(hints.join("\n") + "\n"));
     }

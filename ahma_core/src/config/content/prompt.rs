@@ -58,6 +58,7 @@ pub(super) fn resolve(raw: &RawPromptFile, source: &Path, faults: &Faults) -> Pr
             .unwrap_or_default(),
         arguments,
         messages,
+        only_if: checks.paths_below(&raw.only_if, &root.key("only_if")),
         icons: icons(&raw.icons, &root.key("icons"), checks),
     }
 }

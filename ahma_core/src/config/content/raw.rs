@@ -33,6 +33,10 @@ pub(crate) struct RawPromptFile {
     /// The messages, in order. `{name}` in a text stands for the value of the argument of that name.
     #[schemars(length(min = 1, max = 100))]
     pub(crate) messages: List<RawMessage>,
+    /// The prompt is listed only when one of these paths exists in the scope, e.g. `.git`.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) only_if: List<String>,
     /// Pictures of the prompt.
     #[serde(default)]
     #[schemars(length(min = 1, max = 8))]
@@ -194,6 +198,10 @@ pub(crate) struct RawResourceFile {
     #[serde(default)]
     #[schemars(length(min = 1, max = 50))]
     pub(crate) variables: List<RawVariable>,
+    /// The resource is listed only when one of these paths exists in the scope.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub(crate) only_if: List<String>,
     /// Pictures of the resource.
     #[serde(default)]
     #[schemars(length(min = 1, max = 8))]

@@ -48,6 +48,7 @@ pub(super) fn resolve(raw: &RawResourceFile, source: &Path, faults: &Faults) -> 
         description: checks.text(&raw.description, &root.key("description")),
         mime_type: mime_type(&raw.mime_type, &root.key("mime_type"), checks),
         body: body.unwrap_or_else(|| BodySpec::Text(Template::default())),
+        only_if: checks.paths_below(&raw.only_if, &root.key("only_if")),
         icons: icons(&raw.icons, &root.key("icons"), checks),
     }
 }

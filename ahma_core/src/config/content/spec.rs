@@ -21,6 +21,8 @@ pub struct PromptSpec {
     pub arguments: Vec<PromptArgumentSpec>,
     /// The messages, in order.
     pub messages: Vec<MessageSpec>,
+    /// Listed only when one of these exists in the scope; empty means always.
+    pub only_if: Vec<String>,
     /// Pictures for clients that show one.
     pub icons: Vec<IconSpec>,
 }
@@ -119,6 +121,8 @@ pub struct ResourceSpec {
     pub mime_type: Option<String>,
     /// What is read.
     pub body: BodySpec,
+    /// Listed only when one of these exists in the scope; empty means always.
+    pub only_if: Vec<String>,
     /// What can be proposed for variables of its template.
     pub completions: Vec<(String, CompleteSpec)>,
     /// Pictures for clients that show one.

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::built_in::{AnswerTool, Request};
 use crate::audit::timestamp;
+use crate::config::RejectedFile;
 use crate::operation::OperationState;
 use crate::project;
-use crate::registry::ToolSnapshot;
+use crate::registry::{DeclaredContent, ToolSnapshot};
 use crate::service::call_error::CallError;
 use crate::service::context::ServiceContext;
 use crate::service::respond;
@@ -71,6 +72,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
         },
         "sandbox": sandbox(context, &report).await,
         "tools": described(&tools, context.registry.held_back().as_deref()),
+        "content": content(&context.registry.content().borrow()),
         "operations": {
             "running": operations.count(OperationState::Running),
             "queued": operations.count(OperationState::Queued),
@@ -134,22 +136,34 @@ fn described(tools: &ToolSnapshot, held_back: Option<&str>) -> Value {
     let unavailable: Vec<Value> = unavailable
         .map(|it| json!({ "name": it.name, "install_instructions": it.install_instructions }))
         .collect();
-    let rejected = declared.rejected().iter();
-    let rejected: Vec<Value> = rejected
-        .map(|file| {
-            let faults = file.faults.iter();
-            let faults = faults.map(|it| format!("{}:{}: {}", it.line, it.column, it.message));
-            json!({ "file": file.path, "faults": faults.collect::<Vec<_>>() })
-        })
-        .collect();
     json!({
         "loaded": tools.declared_count(),
         "disabled": declared.disabled(),
         "unavailable": unavailable,
-        "rejected": rejected,
+        "rejected": rejected(declared.rejected()),
         "shadowed": tools.shadowed(),
         "held_back": held_back,
     })
+}
+
+/// What files offer beside tools.
+fn content(content: &DeclaredContent) -> Value {
+    let lists = content.lists();
+    json!({
+        "prompts": lists.prompts.len(),
+        "resources": lists.resources.len(),
+        "resource_templates": lists.resource_templates.len(),
+        "rejected": rejected(content.rejected()),
+    })
+}
+
+fn rejected(files: &[RejectedFile]) -> Vec<Value> {
+    let told = |file: &RejectedFile| {
+        let faults = file.faults.iter();
+        let faults = faults.map(|it| format!("{}:{}: {}", it.line, it.column, it.message));
+        json!({ "file": file.path, "faults": faults.collect::<Vec<_>>() })
+    };
+    files.iter().map(told).collect()
 }
 
 /// Where the processes begin that a caller may know of: with the server itself, or with its sandbox hosts where others

@@ -28,8 +28,8 @@ fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
         assert_eq!(
             result["capabilities"],
             json!({
-                "logging": {}, "completions": {}, "prompts": {}, "resources": {},
-                "tools": { "listChanged": true }
+                "logging": {}, "completions": {}, "prompts": { "listChanged": true },
+                "resources": { "listChanged": true, "subscribe": true }, "tools": { "listChanged": true }
             })
         );
         assert!(result["instructions"].as_str().unwrap().contains("await"));
@@ -51,8 +51,8 @@ fn the_stateless_lifecycle_needs_no_handshake() {
     let capabilities = &found["result"]["capabilities"];
     let tasks = json!({ "io.modelcontextprotocol/tasks": {} });
     let offered = json!({
-        "extensions": tasks, "completions": {}, "prompts": {}, "resources": {},
-        "tools": { "listChanged": true }
+        "extensions": tasks, "completions": {}, "prompts": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true }, "tools": { "listChanged": true }
     });
     assert_eq!(*capabilities, offered);
     let listed = client.request("tools/list", &modern(json!({})));
@@ -70,26 +70,25 @@ fn what_is_not_offered_is_unknown_in_both() {
     let project = Workspace::new();
     let mut stateless = server(&project);
     let mut legacy = Served::new();
-    for method in ["no/such/method", "resources/subscribe"] {
-        let params = json!({ "uri": "file:///a" });
-        let answer = stateless.request(method, &modern(params.clone()));
+    for method in ["no/such/method", "ahma/listenWithTasks"] {
+        let answer = legacy.client.request(method, &json!({}));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
-        let answer = legacy.client.request(method, &params);
+    }
+    // Removed in 2026-07-28.
+    let params = json!({ "uri": "file:///a" });
+    for method in ["no/such/method", "resources/subscribe", "logging/setLevel"] {
+        let answer = stateless.request(method, &modern(params.clone()));
         assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
     }
 }
 
 /// Proves: H17.
 #[test]
-fn there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
+fn without_files_there_are_no_resources_and_prompts_and_asking_for_one_names_the_mistake() {
     let project = Workspace::new();
     let mut stateless = server(&project);
     let mut legacy = Served::new();
-    for (method, list) in [
-        ("prompts/list", "prompts"),
-        ("resources/list", "resources"),
-        ("resources/templates/list", "resourceTemplates"),
-    ] {
+    for (method, list) in [("prompts/list", "prompts"), ("resources/list", "resources")] {
         let answer = stateless.request(method, &modern(json!({})));
         assert_eq!(answer["result"][list], json!([]), "{method}: {answer}");
         let answer = legacy.client.request(method, &json!({}));

@@ -278,5 +278,8 @@ event("structured", value=ask(name=form("Who?", name={"type": "string"})))
     super::scripted::reply(&mut client, &question, &decline);
     let id = json!({ "operation_id": started.operation_id() });
     let waited = client.call("await", &id);
-    assert_eq!(waited.structured["result"], json!({ "name": decline }));
+    assert_eq!(
+        waited.structured["operations"][0]["result"],
+        json!({ "name": decline })
+    );
 }

@@ -180,6 +180,9 @@ fn the_document_of_a_call_in_the_background_comes_with_await() {
     let id = json!({ "operation_id": started.operation_id() });
     let waited = served.client.call("await", &id);
     assert_eq!(waited.text, "{\"a\": 1}\n");
-    assert_eq!(waited.structured["result"], json!({ "a": 1 }));
+    assert_eq!(
+        waited.structured["operations"][0]["result"],
+        json!({ "a": 1 })
+    );
     assert_eq!(waited.structured["operations"][0]["state"], "completed");
 }

@@ -7,9 +7,11 @@ use clap::{Parser, ValueEnum};
 const HELP_END: &str = "\
 Examples:
   ahma_validate
-          the tools directory of this project: `.ahma/tools`, else `tools`
+          what this project declares: `.ahma/tools`, `.ahma/prompts`, `.ahma/resources`, tool files in `tools`
   ahma_validate tools/ more-tools/git.json
           these, together
+  ahma_validate --kind prompts team-prompts/
+          prompt files in a directory of another name
   ahma_validate --format json tools/ | jq '.files[] | select(.ok | not)'
           for programs
   ahma_validate --mcp-config mcp.json
@@ -17,12 +19,16 @@ Examples:
 
 Exit codes: 0 all good, 1 a file is rejected or unreadable, 2 bad usage or no such path";
 
-/// Checks tool files (MTDF), or an `mcp.json`, and explains what is wrong with them.
+/// Checks tool files (MTDF), prompt files and resource files, or an `mcp.json`, and explains what is wrong with them.
 #[derive(Debug, Parser)]
 #[command(version, after_help = HELP_END)]
 pub(crate) struct Args {
     /// Files, or directories whose `*.json` files are checked.
     pub(crate) paths: Vec<PathBuf>,
+
+    /// What the files are. Without it, those in a directory called `prompts` or `resources` are such files, others tool files.
+    #[arg(long, value_enum, requires = "paths")]
+    pub(crate) kind: Option<Kind>,
 
     /// Check this file, which names other MCP servers, instead of tool files.
     #[arg(long, value_name = "FILE", conflicts_with = "paths")]
@@ -31,6 +37,17 @@ pub(crate) struct Args {
     /// For people, or for programs.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+}
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Tool files.
+    Tools,
+    /// Prompt files.
+    Prompts,
+    /// Resource files.
+    Resources,
 }
 
 /// How the verdict is printed.

@@ -5,21 +5,28 @@ use std::ops::Range;
 use std::path::Path;
 
 use ahma_core::config::downstream::DownstreamConfig;
-use ahma_core::config::{Catalog, Fault};
+use ahma_core::config::{Fault, Severity};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use crate::verdict::Verdict;
 
 /// Longer lines are not shown: machine-made files can have all of it in one line.
 const MAX_LINE_LEN: usize = 2_000;
 
-/// Prints every fault, then a summary. Colours appear on a terminal only.
-pub(crate) fn print(catalog: &Catalog) -> io::Result<()> {
+/// Prints every fault and every warning, then a summary. Colours appear on a terminal only.
+pub(crate) fn print(verdict: &Verdict) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    for file in &catalog.rejected {
+    for file in &verdict.rejected {
         for fault in &file.faults {
             writeln!(out, "{}\n", render(&file.path, &file.text, fault))?;
         }
     }
-    writeln!(out, "{}", summary(catalog))
+    for file in &verdict.warned {
+        for warning in &file.warnings {
+            writeln!(out, "{}\n", render(&file.path, &file.text, warning))?;
+        }
+    }
+    writeln!(out, "{}", summary(verdict))
 }
 
 /// The same for an `mcp.json`.
@@ -40,7 +47,11 @@ pub(crate) fn print_mcp_config(config: &DownstreamConfig) -> io::Result<()> {
 
 fn render(path: &Path, text: &str, fault: &Fault) -> String {
     let path = path.display().to_string();
-    let title = Level::ERROR.primary_title(&*fault.message);
+    let level = match fault.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level.primary_title(&*fault.message);
     let mut report: Group<'_> = match excerpt(text, &fault.span) {
         Some((line, span)) => title.element(
             Snippet::source(line)
@@ -78,24 +89,30 @@ fn excerpt<'t>(text: &'t str, span: &Range<usize>) -> Option<(&'t str, Range<usi
     Some((&text[from..to], start - from..end - from))
 }
 
-fn summary(catalog: &Catalog) -> String {
-    let accepted = catalog.files.len();
-    let tools = catalog.tools().count();
-    let rejected = catalog.rejected.len();
-    let faults: usize = catalog.rejected.iter().map(|file| file.faults.len()).sum();
-    let good = format!(
+fn summary(verdict: &Verdict) -> String {
+    let offered: Vec<String> = verdict
+        .offered
+        .iter()
+        .map(|(number, what)| count(*number, what))
+        .collect();
+    let mut summary = format!(
         "{} good, offering {}",
-        count(accepted, "file"),
-        count(tools, "tool")
+        count(verdict.good_files, "file"),
+        offered.join(", ")
     );
-    if rejected == 0 {
-        return good;
+    let warnings: usize = verdict.warned.iter().map(|file| file.warnings.len()).sum();
+    if warnings > 0 {
+        summary += &format!("; {}", count(warnings, "warning"));
     }
-    format!(
-        "{good}; {} rejected for {}",
-        count(rejected, "file"),
-        count(faults, "fault")
-    )
+    let faults: usize = verdict.rejected.iter().map(|file| file.faults.len()).sum();
+    if !verdict.rejected.is_empty() {
+        summary += &format!(
+            "; {} rejected for {}",
+            count(verdict.rejected.len(), "file"),
+            count(faults, "fault")
+        );
+    }
+    summary
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -1,24 +1,24 @@
 //! The verdict for programs: one JSON document, one entry per file asked for.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
+use ahma_core::config::Fault;
 use ahma_core::config::downstream::DownstreamConfig;
-use ahma_core::config::{Catalog, Fault};
 use serde_json::{Value, json};
 
-pub(crate) fn print(catalog: &Catalog, asked_for: &[PathBuf]) -> io::Result<()> {
-    let files: Vec<Value> = asked_for
+use crate::verdict::Verdict;
+
+pub(crate) fn print(verdict: &Verdict) -> io::Result<()> {
+    let files: Vec<Value> = verdict
+        .asked_for
         .iter()
         .map(|path| {
-            let rejected = catalog.rejected.iter().find(|file| file.path == *path);
-            let faults = rejected
-                .map(|file| file.faults.as_slice())
-                .unwrap_or_default();
+            let (faults, warnings) = verdict.faults(path);
             json!({
                 "file": path.to_string_lossy(),
-                "ok": rejected.is_none(),
+                "ok": faults.is_empty(),
                 "faults": faults.iter().map(fault).collect::<Vec<_>>(),
+                "warnings": warnings.iter().map(fault).collect::<Vec<_>>(),
             })
         })
         .collect();

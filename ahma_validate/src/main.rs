@@ -1,22 +1,28 @@
-//! Checks tool files, or an `mcp.json`, and explains what is wrong with them, to people or to programs.
+//! Checks tool files, prompt files and resource files, or an `mcp.json`, and explains what is wrong with them, to people or to programs.
 //!
 //! Judges nothing itself: the verdict is that of [`ahma_core::config`], the same the server
 //! acts on.
 
 mod args;
+mod content_files;
 mod human;
 mod json;
+mod programs;
 mod sources;
+mod verdict;
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ahma_core::config::content::{load_prompts, load_resources};
+use ahma_core::config::files::SourceFile;
 use ahma_core::config::{downstream, files, load};
 use clap::Parser as _;
 
-use self::args::{Args, Format};
+use self::args::{Args, Format, Kind};
 use self::sources::Sources;
+use self::verdict::Verdict;
 
 const EXIT_REJECTED: u8 = 1;
 const EXIT_USAGE: u8 = 2;
@@ -25,7 +31,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     match &args.mcp_config {
         Some(path) => check_mcp_config(path, args.format),
-        None => check_tool_files(&args),
+        None => check_files(&args),
     }
 }
 
@@ -44,32 +50,91 @@ fn check_mcp_config(path: &Path, format: Format) -> ExitCode {
     exit_code(written, config.faults.is_empty())
 }
 
-fn check_tool_files(args: &Args) -> ExitCode {
-    let sources = match Sources::find(&args.paths) {
-        Ok(sources) => sources,
+fn check_files(args: &Args) -> ExitCode {
+    let verdict = match judged(args) {
+        Ok(verdict) => verdict,
         Err(message) => {
             let _ = writeln!(io::stderr(), "error: {message}");
             return ExitCode::from(EXIT_USAGE);
         }
     };
-    for note in &sources.notes {
-        let _ = writeln!(io::stderr(), "note: {note}");
-    }
-    let asked_for = sources.asked_for;
-    let mut catalog = load(sources.files, &ahma_core::server_facts());
-    // Neighbours of a file were loaded so that its steps find their targets, not to be judged.
-    catalog
-        .files
-        .retain(|tool| asked_for.contains(&tool.source));
-    catalog
-        .rejected
-        .retain(|file| asked_for.contains(&file.path));
-
     let written = match args.format {
-        Format::Human => human::print(&catalog),
-        Format::Json => json::print(&catalog, &asked_for),
+        Format::Human => human::print(&verdict),
+        Format::Json => json::print(&verdict),
     };
-    exit_code(written, catalog.rejected.is_empty())
+    exit_code(written, verdict.is_good())
+}
+
+/// Checks files of each kind by themselves.
+fn judged(args: &Args) -> Result<Verdict, String> {
+    let mut verdict = Verdict::default();
+    let of = |kind: Kind| -> Vec<PathBuf> {
+        let is_of = |path: &&PathBuf| args.kind.unwrap_or_else(|| kind_of(path)) == kind;
+        args.paths.iter().filter(is_of).cloned().collect()
+    };
+    let is_whole_project = args.paths.is_empty();
+    let content = |kind: Kind, name: &str| match is_whole_project {
+        true => content_files::of_project(name),
+        false => content_files::find(&of(kind)),
+    };
+    let prompts = content(Kind::Prompts, "prompts")?;
+    let resources = content(Kind::Resources, "resources")?;
+    let tools = of(Kind::Tools);
+    let has_content = !prompts.is_empty() || !resources.is_empty();
+    let sources = match (
+        tools.is_empty() && (has_content || !is_whole_project),
+        is_whole_project,
+    ) {
+        // A project may have no tools of its own.
+        (true, true) => Sources::find(&[]).ok(),
+        (true, false) => None,
+        (false, _) => Some(Sources::find(&tools)?),
+    };
+    if let Some(sources) = sources {
+        for note in &sources.notes {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
+        let asked_for = sources.asked_for;
+        let mut facts = ahma_core::server_facts();
+        facts.has_program = Some(programs::is_there);
+        let mut catalog = load(sources.files, &facts);
+        // Neighbours of a file were loaded so that its steps find their targets, not to be judged.
+        catalog
+            .files
+            .retain(|tool| asked_for.contains(&tool.source));
+        catalog
+            .rejected
+            .retain(|file| asked_for.contains(&file.path));
+        catalog.warned.retain(|file| asked_for.contains(&file.path));
+        verdict.take_tools(catalog, asked_for);
+    }
+    let paths = |files: &[SourceFile]| files.iter().map(|it| it.path.clone()).collect();
+    if !prompts.is_empty() {
+        let asked_for = paths(&prompts);
+        verdict.take(load_prompts(prompts), asked_for, "prompt");
+    }
+    if !resources.is_empty() {
+        let asked_for = paths(&resources);
+        verdict.take(load_resources(resources), asked_for, "resource");
+    }
+    Ok(verdict)
+}
+
+/// What a file is, or the files of a directory are, by the name of the directory.
+fn kind_of(path: &Path) -> Kind {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = match path.is_dir() {
+        true => Some(real.as_path()),
+        false => real.parent(),
+    };
+    match directory
+        .and_then(Path::file_name)
+        .and_then(|it| it.to_str())
+    {
+        Some("prompts") => Kind::Prompts,
+        Some("resources") => Kind::Resources,
+        _ => Kind::Tools,
+    }
 }
 
 fn exit_code(written: io::Result<()>, is_good: bool) -> ExitCode {

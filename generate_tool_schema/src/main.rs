@@ -1,10 +1,11 @@
-//! Prints the JSON Schema of tool files or of `mcp.json`, writes it, or checks that a copy is up to date.
+//! Prints the JSON Schema of tool files, prompt files, resource files or `mcp.json`, writes it, or checks that a copy is up to date.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ahma_core::config::content::{prompt_file_schema_text, resource_file_schema_text};
 use ahma_core::config::downstream::mcp_config_schema_text;
 use ahma_core::config::tool_file_schema_text;
 use clap::Parser;
@@ -18,9 +19,11 @@ Examples:
   generate_tool_schema --check docs/mtdf.schema.json
           exit code 1 when the copy differs
   generate_tool_schema --mcp-config
-          the schema of the file that names other MCP servers";
+          the schema of the file that names other MCP servers
+  generate_tool_schema --prompts --output .ahma/prompt.schema.json
+          the schema of prompt files; that of resource files with --resources";
 
-/// Prints the JSON Schema (2020-12) of tool files, or of `mcp.json`. With it, an editor completes, explains and checks
+/// Prints the JSON Schema (2020-12) of tool files, of prompt files, of resource files, or of `mcp.json`. With it, an editor completes, explains and checks
 /// such a file while it is written.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
@@ -36,13 +39,23 @@ struct Args {
     /// The schema of `mcp.json`, which names other MCP servers, instead of that of tool files.
     #[arg(long)]
     mcp_config: bool,
+
+    /// The schema of prompt files.
+    #[arg(long, conflicts_with = "mcp_config")]
+    prompts: bool,
+
+    /// The schema of resource files.
+    #[arg(long, conflicts_with_all = ["mcp_config", "prompts"])]
+    resources: bool,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let (schema, flag) = match args.mcp_config {
-        true => (mcp_config_schema_text(), "--mcp-config "),
-        false => (tool_file_schema_text(), ""),
+    let (schema, flag) = match () {
+        () if args.mcp_config => (mcp_config_schema_text(), "--mcp-config "),
+        () if args.prompts => (prompt_file_schema_text(), "--prompts "),
+        () if args.resources => (resource_file_schema_text(), "--resources "),
+        () => (tool_file_schema_text(), ""),
     };
     let outcome = match (&args.output, &args.check) {
         (Some(path), _) => write(path, &schema),

@@ -12,6 +12,19 @@ pub struct Catalog {
     pub files: Vec<ToolFile>,
     /// Rejected files, in the order they were given. None of them keeps another from working.
     pub rejected: Vec<RejectedFile>,
+    /// Accepted files of which something is most likely not meant.
+    pub warned: Vec<WarnedFile>,
+}
+
+/// A file that is served, and what its author should look at.
+#[derive(Debug)]
+pub struct WarnedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text, for showing the warnings in their lines.
+    pub text: String,
+    /// The warnings; never empty.
+    pub warnings: Vec<Fault>,
 }
 
 impl Catalog {

@@ -9,9 +9,21 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Severity {
+    /// The file is not served.
+    #[default]
+    Error,
+    /// The file is served; its author most likely meant something else.
+    Warning,
+}
+
 /// One thing that is wrong with a tool file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
+    /// How bad it is.
+    pub severity: Severity,
     /// Line, counted from 1.
     pub line: usize,
     /// Column in characters, counted from 1.
@@ -93,6 +105,7 @@ pub(super) enum Mark {
 /// A fault before its line and column are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlacedFault {
+    pub(super) severity: Severity,
     pub(super) pointer: String,
     pub(super) mark: Mark,
     pub(super) message: String,
@@ -106,6 +119,7 @@ impl PlacedFault {
         hint: impl Into<Option<String>>,
     ) -> Self {
         PlacedFault {
+            severity: Severity::Error,
             pointer: pointer.into(),
             mark: Mark::Value,
             message: printable(&message.into()),
@@ -152,8 +166,19 @@ impl FaultList {
         self.extend(other.faults);
     }
 
+    /// Whether nothing keeps the file from being served.
     pub(super) fn is_empty(&self) -> bool {
-        self.faults.is_empty()
+        let is_error = |it: &PlacedFault| it.severity == Severity::Error;
+        self.left_out == 0 && !self.faults.iter().any(is_error)
+    }
+
+    /// Takes out what does not keep the file from being served.
+    pub(super) fn take_warnings(&mut self) -> FaultList {
+        let is_warning = |it: &mut PlacedFault| it.severity == Severity::Warning;
+        FaultList {
+            faults: self.faults.extract_if(.., is_warning).collect(),
+            left_out: 0,
+        }
     }
 }
 
@@ -227,6 +252,22 @@ impl Faults {
         self.push(place, Mark::Key, &message.into(), hint.into().as_deref());
     }
 
+    /// Says that something is most likely not what was meant, with advice. Never keeps a file from being served.
+    pub(super) fn warn(
+        &self,
+        place: &JsonLocation<'_>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let mut list = self.list.borrow_mut();
+        if list.len() < MAX_FAULTS_PER_FILE {
+            list.push(PlacedFault {
+                severity: Severity::Warning,
+                ..PlacedFault::at(place.pointer(), message, hint.into())
+            });
+        }
+    }
+
     fn push(&self, place: &JsonLocation<'_>, mark: Mark, message: &str, hint: Option<&str>) {
         let mut list = self.list.borrow_mut();
         if list.len() >= MAX_FAULTS_PER_FILE {
@@ -234,6 +275,7 @@ impl Faults {
             return;
         }
         list.push(PlacedFault {
+            severity: Severity::Error,
             pointer: place.pointer(),
             mark,
             message: printable(message),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use self::steps::StepTargets;
-use super::catalog::{Catalog, RejectedFile};
+use super::catalog::{Catalog, RejectedFile, WarnedFile};
 use super::checked::CheckedFile;
 use super::fault::{MAX_FAULTS_PER_FILE, PlacedFault};
 use super::server_facts::ServerFacts;
@@ -120,11 +120,23 @@ impl Linker<'_> {
 
     fn finish(self) -> Catalog {
         let mut catalog = Catalog::default();
-        for file in self.files {
+        for mut file in self.files {
             let is_valid = file.is_valid();
             match file.parsed {
-                Some(parsed) if is_valid => catalog.files.push(parsed),
+                Some(parsed) if is_valid => {
+                    catalog.files.push(parsed);
+                    let warnings = text::locate(&file.text, file.faults.take_warnings());
+                    if !warnings.is_empty() {
+                        catalog.warned.push(WarnedFile {
+                            path: file.path,
+                            text: file.text,
+                            warnings,
+                        });
+                    }
+                }
                 _ => {
+                    // First things first.
+                    file.faults.take_warnings();
                     let mut faults = text::locate(&file.text, file.faults);
                     faults.extend(file.unreadable);
                     catalog.rejected.push(RejectedFile {

@@ -22,6 +22,7 @@ use super::fault::{Faults, JsonLocation};
 use super::field::Field;
 use super::input_schema::input_schema;
 use super::limits;
+use super::lint;
 use super::names::{self, DEFAULT_SUBCOMMAND, MAX_NAME_LENGTH, SEQUENCE_COMMAND};
 use super::raw::{Level, RawToolFile};
 use super::server_facts::ServerFacts;
@@ -96,6 +97,12 @@ impl Resolver<'_> {
         checks.text(raw.description, &place.key("description"));
         checks.text(raw.title, &place.key("title"));
         let inherited = above.with(raw, place, checks);
+        lint::words(raw.fixed_args, &place.key("fixed_args"), checks);
+        lint::values(raw.env, &place.key("env"), checks);
+        if inherited.availability.is_none() && inherited.command != SEQUENCE_COMMAND {
+            let around = (self.facts, inherited.local_bin.as_slice());
+            lint::program(raw.command, &place.key("command"), around, checks);
+        }
         if raw.subcommand.elements().is_empty() {
             self.tool(raw, inherited, place, start);
         } else {

@@ -15,6 +15,8 @@ pub struct ServerFacts {
     pub call_parameters: Map<String, Value>,
     /// The same for calls that may start a service.
     pub service_parameters: Map<String, Value>,
+    /// Whether a program is on this machine, where that is known: one that is not is worth a warning.
+    pub has_program: Option<fn(&str) -> bool>,
     /// How an author finds out what a tool takes.
     pub how_to_list: &'static str,
 }

@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::fault::{Fault, FaultList, Faults, JsonLocation, Mark, PlacedFault};
+use super::fault::{Fault, FaultList, Faults, JsonLocation, Mark, PlacedFault, Severity};
 
 /// A tool file is written by people; a larger one is a mistake, or an attack on memory.
 pub const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -58,6 +58,7 @@ pub(super) fn decode_utf8<'b>(bytes: &'b [u8], advice: &Advice) -> Result<&'b st
         let before = std::str::from_utf8(&bytes[..valid]).unwrap_or_default();
         let (line, column) = line_and_column(before, valid);
         Box::new(Fault {
+            severity: Severity::Error,
             line,
             column,
             span: valid..valid,
@@ -70,6 +71,7 @@ pub(super) fn decode_utf8<'b>(bytes: &'b [u8], advice: &Advice) -> Result<&'b st
 
 pub(super) fn whole_file_fault(message: String, hint: &str) -> Box<Fault> {
     Box::new(Fault {
+        severity: Severity::Error,
         line: 1,
         column: 1,
         span: 0..0,
@@ -115,6 +117,7 @@ fn parse_tree<'t>(text: &'t str, advice: &Advice) -> Result<Value<'t>, Box<Fault
             let (line, column) = line_and_column(text, start);
             let (message, hint) = syntax_advice(error.kind(), advice);
             Err(Box::new(Fault {
+                severity: Severity::Error,
                 line,
                 column,
                 span: start..end,
@@ -161,6 +164,7 @@ fn refuse_control_characters(text: &str) -> Result<(), Box<Fault>> {
             };
             let (line, column) = line_and_column(text, offset);
             return Err(Box::new(Fault {
+                severity: Severity::Error,
                 line,
                 column,
                 span: offset..offset,
@@ -300,6 +304,7 @@ fn located(text: &str, tree: Option<&Value<'_>>, fault: PlacedFault) -> Fault {
     let span = tree.map_or(0..0, |tree| span_of(tree, &fault.pointer, fault.mark));
     let (line, column) = line_and_column(text, span.start);
     Fault {
+        severity: fault.severity,
         line,
         column,
         span,

@@ -12,6 +12,9 @@ use super::definition::icon;
 use crate::config::content::{Accepted, Loaded, PromptSpec, ResourcePlace, ResourceSpec};
 use crate::config::{IconSpec, RejectedFile};
 
+/// Names and values of what stands in a URI.
+type UriValues = Vec<(String, String)>;
+
 /// Prompts and resources of one reading of all files.
 #[derive(Debug, Default)]
 pub(crate) struct DeclaredContent {
@@ -103,10 +106,7 @@ impl DeclaredContent {
     }
 
     /// The resource of that URI, with the values that stand in it.
-    pub(crate) fn resource(
-        &self,
-        uri: &str,
-    ) -> Option<(&Arc<ResourceSpec>, Vec<(String, String)>)> {
+    pub(crate) fn resource(&self, uri: &str) -> Option<(&Arc<ResourceSpec>, UriValues)> {
         let is_it =
             |spec: &&Arc<ResourceSpec>| matches!(&spec.place, ResourcePlace::Uri(it) if it == uri);
         if let Some(spec) = self.offered_resources().find(is_it) {

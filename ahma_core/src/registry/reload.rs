@@ -15,7 +15,7 @@ use super::declared_content::DeclaredContent;
 use super::tool_files::ToolFiles;
 use super::watcher::Watcher;
 use crate::config::content::{load_prompts, load_resources};
-use crate::config::{RejectedFile, ServerFacts, load_beside};
+use crate::config::{RejectedFile, ServerFacts, WarnedFile, load_beside};
 
 /// How long checks of availability wait for a client to list the tools it can have without them: they
 /// would take the processor from its answer.
@@ -66,9 +66,12 @@ impl ToolReader {
     ) -> Result<(DeclaredTools, DeclaredContent), String> {
         let found = self.files.read()?;
         let catalog = load_beside(found.own, found.shipped, &self.facts);
+        report_warned(&catalog.warned);
         let tools = DeclaredTools::new(catalog, before, &self.presentation);
         let prompts = load_prompts(found.prompts).beside(load_prompts(found.shipped_prompts));
         let resources = load_resources(found.resources);
+        report_warned(&prompts.warned);
+        report_warned(&resources.warned);
         let content = DeclaredContent::new(prompts, resources, content_before);
         report_rejected(tools.rejected().iter().chain(content.rejected()));
         Ok((tools, content))
@@ -270,6 +273,16 @@ fn report_rejected<'f>(files: impl Iterator<Item = &'f RejectedFile>) {
         for fault in &file.faults {
             let (line, column) = (fault.line, fault.column);
             tracing::warn!("rejected: {path}:{line}:{column}: {}", fault.message);
+        }
+    }
+}
+
+fn report_warned(files: &[WarnedFile]) {
+    for file in files {
+        let path = file.path.display();
+        for warning in &file.warnings {
+            let (line, column) = (warning.line, warning.column);
+            tracing::warn!("{path}:{line}:{column}: {}", warning.message);
         }
     }
 }

@@ -112,10 +112,12 @@ impl ToolFiles {
 
     /// Reads all files.
     pub fn read(&self) -> Result<FoundFiles, String> {
-        let mut found = FoundFiles::default();
-        found.own = read_all(&self.directories, "tools")?;
-        found.prompts = read_all(&self.prompts, "prompts")?;
-        found.resources = read_all(&self.resources, "resources")?;
+        let mut found = FoundFiles {
+            own: read_all(&self.directories, "tools")?,
+            prompts: read_all(&self.prompts, "prompts")?,
+            resources: read_all(&self.resources, "resources")?,
+            ..FoundFiles::default()
+        };
         if self.with_shipped {
             found.shipped = shipped(&SHIPPED);
             found.shipped_prompts = shipped(&SHIPPED_PROMPTS);

@@ -153,7 +153,7 @@ impl AhmaService {
     ) -> Result<(Vec<T>, Option<String>), ErrorData> {
         let scope = self.binding.listing(&self.context, context).await;
         let all = content::offered(&scope, kind).await;
-        content::page(kind, all, request.as_ref(), context)
+        content::page(kind, &all, request.as_ref(), context)
     }
 
     /// What is accepted of a subscription: resources that are there.

@@ -102,7 +102,7 @@ async fn follow(
                 }
             }
             // The store is gone, and with it everything that could happen.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             _ = operation.ended() => {}

@@ -57,13 +57,13 @@ impl Texts<'_> {
 
     fn template(&self, text: &str, place: &JsonLocation<'_>) -> Template {
         let (template, odd) = Template::parse(text, |it| self.names.iter().any(|name| name == it));
-        // Text may hold braces of its own; only what looks like a slip of the pen is a fault.
+        // Text may hold braces of its own; what looks like a slip of the pen is worth a look.
         for name in odd {
             let known = self.names.iter().map(String::as_str);
             if let Some(meant) = nearest(&name, known) {
                 let message = format!("there is no `{name}` to fill in");
                 let hint = format!("did you mean `{{{meant}}}`?");
-                self.checks.faults.add_with_hint(place, message, hint);
+                self.checks.faults.warn(place, message, hint);
             }
         }
         template

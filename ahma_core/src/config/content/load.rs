@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::super::catalog::RejectedFile;
+use super::super::catalog::{RejectedFile, WarnedFile};
 use super::super::decode::decode;
 use super::super::fault::{Fault, FaultList, Faults, PlacedFault};
 use super::super::files::SourceFile;
@@ -37,6 +37,8 @@ pub struct Loaded<T> {
     pub accepted: Vec<T>,
     /// The files that are not served. None of them keeps another from working.
     pub rejected: Vec<RejectedFile>,
+    /// Accepted files of which something is most likely not meant.
+    pub warned: Vec<WarnedFile>,
 }
 
 impl<T> Default for Loaded<T> {
@@ -44,6 +46,7 @@ impl<T> Default for Loaded<T> {
         Loaded {
             accepted: Vec::new(),
             rejected: Vec::new(),
+            warned: Vec::new(),
         }
     }
 }
@@ -140,10 +143,21 @@ fn load<R: Raw, T: Accepted>(
         }
         match parsed {
             Some(it) if faults.is_empty() => {
+                let warnings = text::locate(&text, faults.take_warnings());
+                if !warnings.is_empty() {
+                    let path = path.clone();
+                    loaded.warned.push(WarnedFile {
+                        path,
+                        text,
+                        warnings,
+                    });
+                }
                 taken.insert(it.key().to_owned(), path);
                 loaded.accepted.push(it);
             }
             _ => {
+                // First things first.
+                faults.take_warnings();
                 let faults = text::locate(&text, faults);
                 loaded.rejected.push(RejectedFile { path, text, faults });
             }

@@ -115,6 +115,8 @@ pub(crate) enum ArgumentType {
     Integer,
     Number,
     Array,
+    /// A string with `"format": "path"`, which is how to write it.
+    Path,
 }
 
 /// Meaning of a string beyond its characters.

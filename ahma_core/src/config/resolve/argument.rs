@@ -180,7 +180,17 @@ impl Resolved<'_> {
         position: Position,
         place: &JsonLocation<'_>,
     ) -> Option<ValueSpec> {
-        let kind = raw.kind.copied()?;
+        let named = raw.kind.copied()?;
+        let kind = match named {
+            ArgumentType::Path => {
+                let message =
+                    "`path` is no type of its own; it is taken for a string with the format `path`";
+                let hint = "write `\"type\": \"string\", \"format\": \"path\"`";
+                self.checks.faults.warn(&place.key("type"), message, hint);
+                ArgumentType::String
+            }
+            kind => kind,
+        };
         self.refuse_misplaced(raw, kind, place);
         let limits = |kind: ScalarKind| {
             let mut limits = ScalarSpec {
@@ -189,7 +199,8 @@ impl Resolved<'_> {
                 minimum: raw.minimum.copied(),
                 maximum: raw.maximum.copied(),
                 pattern: scalar::pattern(&raw.pattern, &place.key("pattern"), self.checks),
-                is_path: raw.format.copied() == Some(ValueFormat::Path),
+                is_path: raw.format.copied() == Some(ValueFormat::Path)
+                    || named == ArgumentType::Path,
             };
             let at = place.key("enum");
             limits.allowed = scalar::allowed_values(&raw.allowed, &limits, &at, self.checks);
@@ -215,7 +226,7 @@ impl Resolved<'_> {
                 }
                 ValueSpec::Boolean
             }
-            ArgumentType::String => ValueSpec::One(limits(ScalarKind::String)),
+            ArgumentType::String | ArgumentType::Path => ValueSpec::One(limits(ScalarKind::String)),
             ArgumentType::Integer => ValueSpec::One(limits(ScalarKind::Integer)),
             ArgumentType::Number => ValueSpec::One(limits(ScalarKind::Number)),
             ArgumentType::Array => ValueSpec::Many(match raw.items.value() {

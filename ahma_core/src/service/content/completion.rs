@@ -187,7 +187,7 @@ pub(crate) async fn near(
             continue;
         }
         let (name, value) = (&argument.name, cut(value));
-        told.push(match nearest(&value, all.iter().map(String::as_str)) {
+        told.push(match nearest(value, all.iter().map(String::as_str)) {
             Some(meant) => format!("{name}: `{value}` is not known here; did you mean `{meant}`?"),
             None => {
                 let known: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();

@@ -82,13 +82,13 @@ pub(crate) fn merged(kind: ContentKind, own: &ContentLists, others: &ContentList
 /// of its fields.
 pub(crate) fn page<T: DeserializeOwned>(
     kind: ContentKind,
-    items: Vec<Value>,
+    items: &[Value],
     request: Option<&PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
 ) -> Result<(Vec<T>, Option<String>), ErrorData> {
     let name = |it: &Value| it[kind.identity()].as_str().unwrap_or_default().to_owned();
     let cursor = request.and_then(|it| it.cursor.as_deref());
-    let page = pages::page(kind.key(), &items, name, cursor)?;
+    let page = pages::page(kind.key(), items, name, cursor)?;
     let whole = items.get(page.range.clone()).unwrap_or_default();
     if let (Some(slot), false) = (RawSlot::of(&context.extensions), whole.is_empty()) {
         let mut list = whole_list(kind.key(), whole.to_vec(), is_stateless(context));

@@ -179,7 +179,7 @@ fn operation(context: &ServiceContext, uri: &str) -> Option<Arc<OperationHandle>
 fn identity(scope: &Path, below: &Path) -> Option<Identity> {
     let scope = ahma_sandbox::open_directory(scope).ok()?;
     let file = std::fs::File::from(ahma_sandbox::open_beneath(scope, below).ok()?);
-    let about = file.metadata().ok().filter(|it| it.is_file())?;
+    let about = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let (written, changed) = (
         (about.mtime(), about.mtime_nsec()),
         (about.ctime(), about.ctime_nsec()),

@@ -22,6 +22,7 @@ pub fn server_facts() -> ServerFacts {
         arguments: (name == SHELL).then(shell_arguments),
     });
     ServerFacts {
+        has_program: None,
         reserved: reserved.to_vec(),
         call_parameters: call_parameters(),
         service_parameters: service_parameters(),

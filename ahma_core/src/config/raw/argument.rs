@@ -100,7 +100,7 @@ pub(crate) struct RawArgument {
     #[schemars(length(min = 1))]
     pub(crate) requires_arguments: List<String>,
     /// Values that are likely to be meant, besides which others are taken too. When a call fails whose value is none of them, its
-    /// result names those that are like it. Strings only.
+    /// result names those that are like it. Strings only, one or several.
     #[serde(default)]
     pub(crate) complete: Field<RawComplete>,
 }

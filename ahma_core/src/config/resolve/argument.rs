@@ -334,8 +334,8 @@ impl Resolved<'_> {
             (
                 "complete",
                 raw.complete.is_present(),
-                is_one_of(&[String]),
-                "strings",
+                is_one_of(&[String, Array]),
+                "strings, one or several",
             ),
         ];
         for (field, present, fits, where_it_belongs) in rules {

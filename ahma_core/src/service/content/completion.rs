@@ -179,30 +179,37 @@ pub(crate) async fn near(
         let (Some(spec), Some(value)) = (&argument.complete, given.get(&argument.name)) else {
             continue;
         };
-        let Some(value) = value.as_str() else {
-            continue;
-        };
         let all = values(context, spec).await;
-        if all.is_empty() || all.iter().any(|it| it == value) {
+        if all.is_empty() {
             continue;
         }
-        let (name, value) = (&argument.name, cut(value));
-        told.push(match nearest(value, all.iter().map(String::as_str)) {
-            Some(meant) => format!("{name}: `{value}` is not known here; did you mean `{meant}`?"),
-            None => {
-                let known: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
-                let more = match all.len().checked_sub(known.len()) {
-                    Some(0) | None => String::new(),
-                    Some(more) => format!(" and {more} more"),
-                };
-                format!(
-                    "{name}: `{value}` is not known here; known: {}{more}",
-                    known.join(", ")
-                )
-            }
-        });
+        let given = match value {
+            Value::Array(elements) => elements.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let unknown = given
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|value| !all.iter().any(|it| it == value));
+        told.extend(unknown.map(|value| unlike(&argument.name, cut(value), &all)));
     }
     told
+}
+
+/// What is said of a value that is none of those that are likely.
+fn unlike(name: &str, value: &str, all: &[String]) -> String {
+    if let Some(meant) = nearest(value, all.iter().map(String::as_str)) {
+        return format!("{name}: `{value}` is not known here; did you mean `{meant}`?");
+    }
+    let known: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    let more = match all.len() - known.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{name}: `{value}` is not known here; known: {}{more}",
+        known.join(", ")
+    )
 }
 
 #[cfg(test)]

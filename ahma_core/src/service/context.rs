@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::content::Proposals;
 use super::endpoint_info::EndpointInfo;
+use super::proposals::Proposals;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
 use crate::file_watch::FileWatch;
 use crate::operation::OperationStore;

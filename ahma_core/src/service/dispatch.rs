@@ -12,7 +12,7 @@ use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
 use super::follow::{follow, follow_on};
 use super::tools::{self, Request};
-use super::{content, foreign, needs, plan, respond, sequence_plan, unknown_tool};
+use super::{content, foreign, needs, plan, respond, result_text, sequence_plan, unknown_tool};
 use crate::config::{Action, ToolSpec};
 use crate::registry::Runner;
 
@@ -102,7 +102,7 @@ async fn declared(
             {
                 // A slip of the pen is the most common reason.
                 let hints = content::near(context, tool, &given).await;
-                respond::with_hints(result, &hints);
+                result_text::with_hints(result, &hints);
             }
             Ok(answer)
         }

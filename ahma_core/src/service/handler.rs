@@ -5,12 +5,11 @@
     reason = "clients of 2025-11-25 and earlier want messages with levels"
 )]
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use ahma_transport::{LISTEN_WITH_TASKS, RawSlot, SessionHandle};
-use futures_util::FutureExt as _;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -23,177 +22,21 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::caller::Caller;
 use super::capabilities::{no_method, server_config, unknown_request};
-use super::content::{ContentKind, MAX_SUBSCRIPTIONS, PromptClient, Subscriptions};
-use super::context::ServiceContext;
-use super::instructions::instructions;
-use super::list_changes::{ContentChanges, ListChanges, tell_client, tell_subscriber};
+use super::content::{ContentKind, PromptClient};
+use super::list_changes::{ListChanges, tell_client};
+use super::one_client::AhmaService;
 use super::questions::Brought;
 use super::revision::is_stateless;
-use super::scope_binding::{ScopeBinding, ScopeFactory};
 use super::subscriber::Subscriber;
-use super::wanted_level::WantedLevel;
 use super::{caller, capabilities, content, dispatch, pages, respond, task_news, tasks};
-use crate::registry::{ContentRequest, ToolSnapshot};
+use crate::registry::ContentRequest;
 
 /// How long a list waits for checks that have never been made.
 const CHECKS_WAIT: Duration = Duration::from_millis(200);
-
-/// The handler of one client.
-#[derive(Clone)]
-pub struct AhmaService {
-    /// What it lists from, and runs in where nothing else is said.
-    context: Arc<ServiceContext>,
-    /// The scope its calls run in.
-    binding: ScopeBinding,
-    /// Whether the client wants messages about ordinary events.
-    wants_messages: Arc<WantedLevel>,
-    /// Whether somebody sees to it that the client hears of changes of the list.
-    list_changed_subscribed: Arc<AtomicBool>,
-    /// The declared tools that the client has listed last, or could have seen first.
-    listed: Arc<Mutex<Arc<ToolSnapshot>>>,
-    /// The resources whose changes it wants to hear of.
-    subscriptions: Arc<Subscriptions>,
-    /// Whether somebody sees to it that it does.
-    watches_resources: Arc<AtomicBool>,
-}
-
-impl AhmaService {
-    /// Serves from a scope that others use too.
-    pub(crate) fn new(context: Arc<ServiceContext>) -> Self {
-        Self::bound(context, ScopeBinding::Shared)
-    }
-
-    /// Serves a session that gets a scope of its own.
-    pub(crate) fn per_session(
-        shared: Arc<ServiceContext>,
-        session: &SessionHandle,
-        factory: Arc<dyn ScopeFactory>,
-    ) -> Self {
-        Self::bound(shared, ScopeBinding::per_session(session, factory))
-    }
-
-    /// Serves a request that may run nothing.
-    pub(crate) fn without_scope(shared: Arc<ServiceContext>) -> Self {
-        Self::bound(shared, ScopeBinding::None)
-    }
-
-    fn bound(context: Arc<ServiceContext>, binding: ScopeBinding) -> Self {
-        AhmaService {
-            binding,
-            listed: Arc::new(Mutex::new(context.registry.current())),
-            wants_messages: Arc::default(),
-            list_changed_subscribed: Arc::default(),
-            subscriptions: Arc::default(),
-            watches_resources: Arc::default(),
-            context,
-        }
-    }
-
-    /// Where a task may be. Sessions have none: tasks are of 2026-07-28.
-    fn tasks_of(&self, id: &str) -> Result<&ServiceContext, ErrorData> {
-        match self.binding {
-            ScopeBinding::Shared => Ok(&self.context),
-            ScopeBinding::PerSession(_) | ScopeBinding::None => Err(tasks::unknown(id)),
-        }
-    }
-
-    fn listed(&self) -> MutexGuard<'_, Arc<ToolSnapshot>> {
-        // A pointer is whole after any panic.
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes of lists after what the client has seen, or could have: its lists wait for other servers too.
-    async fn changes(&self) -> (ListChanges, ContentChanges) {
-        let foreign = self.context.foreign.as_ref();
-        let first = Arc::clone(&self.listed());
-        if foreign.is_some_and(|it| it.settled().now_or_never().is_none()) {
-            self.context.foreign_settled().await;
-            let mut listed = self.listed();
-            if Arc::ptr_eq(&first, &listed) {
-                *listed = self.context.registry.current();
-            }
-        }
-        let tools = ListChanges::since(&self.listed(), &self.context.registry);
-        (tools, ContentChanges::of(&self.context.registry, foreign))
-    }
-
-    /// What another server has, when one has it.
-    async fn fetched<T: DeserializeOwned>(
-        &self,
-        wanted: ContentRequest,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Option<T>, ErrorData> {
-        let caller = Caller::of(context, &self.wants_messages);
-        // Who may call no tool may start no server either.
-        let may_run = async {
-            let scope = self.binding.context(&self.context, context).await;
-            scope.map(drop)
-        };
-        let form = is_stateless(context);
-        content::fetched(&self.context, wanted, (&caller, form), may_run).await
-    }
-
-    /// The scope whose files are offered, and that they are read in.
-    async fn scope_of_content(&self, context: &RequestContext<RoleServer>) -> Arc<ServiceContext> {
-        let own = self.binding.context(&self.context, context).await;
-        own.unwrap_or_else(|_| Arc::clone(&self.context))
-    }
-
-    /// A page of a list.
-    async fn page<T: DeserializeOwned>(
-        &self,
-        kind: ContentKind,
-        request: Option<PaginatedRequestParams>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<(Vec<T>, Option<String>), ErrorData> {
-        let scope = self.binding.listing(&self.context, context).await;
-        let all = content::offered(&scope, kind).await;
-        content::page(kind, &all, request.as_ref(), context)
-    }
-
-    /// What is accepted of a subscription: resources that are there.
-    fn accepted(&self, mut filter: SubscriptionFilter) -> SubscriptionFilter {
-        if let Some(uris) = &mut filter.resource_subscriptions {
-            uris.retain(|it| content::is_known(&self.context, it));
-            uris.truncate(MAX_SUBSCRIPTIONS);
-        }
-        filter
-    }
-
-    /// Tells a subscriber what it wants to hear of.
-    async fn tell(&self, subscriber: &Subscriber) {
-        let uris = subscriber.wanted.resource_subscriptions.clone();
-        let subscriptions = Arc::new(Subscriptions::to(uris.unwrap_or_default()));
-        let scope = Arc::clone(&self.context);
-        let updated = |uri: String| subscriber.resource_updated(uri);
-        let resources = content::watch(scope, subscriptions, updated);
-        let lists = async { tell_subscriber(subscriber, self.changes().await).await };
-        tokio::select! {
-            () = lists => {}
-            () = resources => {}
-        }
-    }
-
-    fn instructions(&self) -> String {
-        instructions(
-            self.context.hosts.policy(),
-            matches!(self.binding, ScopeBinding::Shared),
-            self.context.commands.unconfined,
-            self.context.style.always_sync,
-            !self.context.registry.current().hidden().is_empty(),
-            self.context
-                .hosts
-                .gaps()
-                .filter(|_| !self.context.commands.unconfined)
-                .as_deref(),
-        )
-    }
-}
 
 fn no_resource(uri: &str) -> ErrorData {
     let why = format!("there is no resource `{}`", respond::cut(uri));

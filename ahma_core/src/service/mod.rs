@@ -50,7 +50,11 @@ mod list_changes;
 #[cfg(feature = "server")]
 mod needs;
 #[cfg(feature = "server")]
+mod one_client;
+#[cfg(feature = "server")]
 mod one_hop;
+#[cfg(feature = "server")]
+mod output_uri;
 #[cfg(feature = "server")]
 mod pages;
 #[cfg(feature = "server")]
@@ -58,11 +62,15 @@ mod plan;
 #[cfg(feature = "server")]
 mod progress;
 #[cfg(feature = "server")]
+mod proposals;
+#[cfg(feature = "server")]
 mod questions;
 #[cfg(feature = "server")]
 mod readiness;
 #[cfg(feature = "server")]
 mod respond;
+#[cfg(feature = "server")]
+mod result_text;
 #[cfg(feature = "server")]
 mod revision;
 #[cfg(feature = "server")]
@@ -91,12 +99,14 @@ mod wanted_level;
 #[cfg(feature = "server")]
 pub use call_error::CallError;
 #[cfg(feature = "server")]
-pub(crate) use content::{ContentKind, Proposals, merged};
+pub(crate) use content::{ContentKind, merged};
 #[cfg(feature = "server")]
 pub(crate) use context::{CallStyle, Commands, ServiceContext};
 #[cfg(feature = "server")]
 pub use endpoint_info::{EndpointInfo, HttpEndpoint};
 #[cfg(feature = "server")]
-pub use handler::AhmaService;
+pub use one_client::AhmaService;
+#[cfg(feature = "server")]
+pub(crate) use proposals::Proposals;
 #[cfg(feature = "server")]
 pub(crate) use scope_binding::ScopeFactory;

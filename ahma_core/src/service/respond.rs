@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::call_error::{CallError, ErrorKind};
-use super::content::output_uri;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
+use super::output_uri;
 use super::rich_result::{self, Rich};
 use crate::audit::timestamp;
 use crate::config::OutputKind;
@@ -73,17 +73,6 @@ pub(super) fn no_operation(id: &str) -> CallError {
 /// A result of plain text.
 pub(super) fn text(message: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(message.into())])
-}
-
-/// The text of a result; an error when the result is one.
-pub(super) fn text_of(result: &CallToolResult) -> Result<String, String> {
-    let texts = result.content.iter().filter_map(|block| block.as_text());
-    let text: Vec<&str> = texts.map(|text| text.text.as_str()).collect();
-    let text = text.join("\n");
-    match result.is_error {
-        Some(true) => Err(text),
-        _ => Ok(text),
-    }
 }
 
 /// The answer to a call whose command goes on in the background.
@@ -201,7 +190,7 @@ pub(super) async fn finished(
     };
     result.content.splice(0..0, rich.blocks);
     if record.truncated {
-        let uri = output_uri(&operation.id().to_string());
+        let uri = output_uri::uri(operation.id().as_str());
         let link = Resource::new(uri, "output")
             .with_title(format!("All that {} has written", operation.id()))
             .with_mime_type("text/plain")
@@ -328,44 +317,6 @@ pub(super) fn told_record(operation: &OperationHandle, structured: Option<Value>
     told
 }
 
-/// Takes the text out of a result; what else is in it stays.
-pub(super) fn take_text(result: &mut CallToolResult) -> String {
-    let mut texts = Vec::new();
-    result.content.retain(|block| match block.as_text() {
-        Some(text) => {
-            texts.push(text.text.clone());
-            false
-        }
-        None => true,
-    });
-    texts.join("\n")
-}
-
-/// About how many bytes the blocks of a result have.
-pub(super) fn length(result: &CallToolResult) -> usize {
-    let blocks = result.content.iter();
-    let length = |block: &ContentBlock| match block {
-        ContentBlock::Image(image) => image.data.len(),
-        ContentBlock::Audio(audio) => audio.data.len(),
-        ContentBlock::Text(text) => text.text.len(),
-        _ => 100,
-    };
-    blocks.map(length).sum()
-}
-
-/// Adds lines before the last one of a result, which says how its operation ended.
-pub(super) fn with_hints(result: &mut CallToolResult, hints: &[String]) {
-    let mut blocks = result.content.iter_mut().rev();
-    let last = blocks.find_map(|block| match block {
-        ContentBlock::Text(text) => Some(text),
-        _ => None,
-    });
-    if let (Some(text), false) = (last, hints.is_empty()) {
-        let at = text.text.rfind('\n').map_or(0, |it| it + 1);
-        text.text.insert_str(at, &(hints.join("\n") + "\n"));
-    }
-}
-
 /// Adds the records of several operations for programs.
 pub(super) fn with_records(
     mut result: CallToolResult,
@@ -392,6 +343,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use super::super::result_text::text_of;
     use super::*;
     use crate::operation::{NewOperation, OperationStore, Retention};
     use crate::output::SpoolPlace;

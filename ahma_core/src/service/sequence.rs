@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::caller::Caller;
-use super::respond;
+use super::result_text;
 use super::sequence_plan::{SequencePlan, Skip, Step, StepAction};
 use super::tools::{BuiltIn, Request};
 use crate::audit::CommandLine;
@@ -143,7 +143,7 @@ impl Progress<'_> {
             answer = answering => answer,
         };
         let answer = answer.map_err(|error| error.to_string());
-        let (state, text) = match answer.and_then(|result| respond::text_of(&result)) {
+        let (state, text) = match answer.and_then(|result| result_text::text_of(&result)) {
             Ok(text) => (OperationState::Completed, text),
             Err(text) => (OperationState::Failed, text),
         };

@@ -1,16 +1,14 @@
 //! Values that can be proposed: those that a file lists, or that a confined command prints. Must not run a command for more than two
 //! seconds, nor again within five.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompletionInfo, Reference};
 use serde_json::{Map, Value};
-use tokio::sync::OnceCell;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::lists::{ContentKind, offered};
 use crate::config::{CompleteSpec, ToolSpec, nearest};
@@ -19,40 +17,12 @@ use crate::service::respond::cut;
 
 /// How long a command may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long what it printed is used.
-const FRESH: Duration = Duration::from_secs(5);
-/// Commands whose values are remembered.
-const MAX_REMEMBERED: usize = 32;
 /// Values of one command.
 const MAX_VALUES: usize = 5000;
 /// Bytes of one value.
 const MAX_VALUE_LEN: usize = 500;
 /// Values that are named when a call has failed.
 const NAMED: usize = 10;
-
-type Printed = Arc<OnceCell<Arc<[String]>>>;
-
-/// What commands have printed lately.
-#[derive(Default)]
-pub(crate) struct Proposals(Mutex<VecDeque<(Vec<String>, Instant, Printed)>>);
-
-impl Proposals {
-    /// The values of a command line; asked of it once, however many want to know.
-    fn printed(&self, words: &[String]) -> Printed {
-        // Nothing of it is left half changed by a panic.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|(_, asked, _)| asked.elapsed() < FRESH);
-        if let Some((_, _, printed)) = all.iter().find(|(it, ..)| it == words) {
-            return Arc::clone(printed);
-        }
-        if all.len() >= MAX_REMEMBERED {
-            all.pop_front();
-        }
-        let printed = Printed::default();
-        all.push_back((words.to_vec(), Instant::now(), Arc::clone(&printed)));
-        printed
-    }
-}
 
 /// All values that can be proposed.
 async fn values(context: &ServiceContext, spec: &CompleteSpec) -> Arc<[String]> {

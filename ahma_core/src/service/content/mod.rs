@@ -10,10 +10,9 @@ mod prompts;
 mod resources;
 mod subscriptions;
 
-pub(crate) use completion::{Proposals, complete, near};
+pub(crate) use completion::{complete, near};
 pub(super) use foreign::fetched;
 pub(crate) use lists::{ContentKind, merged, offered, page};
-pub(crate) use operation_output::uri as output_uri;
 pub(crate) use prompts::{PromptClient, filled};
 pub(crate) use resources::{is_known, read};
 pub(crate) use subscriptions::{MAX_SUBSCRIPTIONS, Subscriptions, watch};

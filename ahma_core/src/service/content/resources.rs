@@ -8,6 +8,7 @@ use super::project_file::{self, FileFault};
 use super::prompts::contents;
 use crate::config::content::{BodySpec, ResourceSpec, Template};
 use crate::service::context::ServiceContext;
+use crate::service::output_uri;
 
 /// What a resource is made of, with the values of its URI filled in.
 pub(super) enum Body {
@@ -19,7 +20,7 @@ pub(super) enum Body {
 
 /// Whether we have such a resource.
 pub(crate) fn is_known(context: &ServiceContext, uri: &str) -> bool {
-    let of_operation = operation_output::part(uri);
+    let of_operation = output_uri::part(uri);
     let operation = of_operation.and_then(|it| context.operations().get(&it.id));
     operation.is_some() || context.registry.content().borrow().resource(uri).is_some()
 }
@@ -29,7 +30,7 @@ pub(crate) async fn read(
     context: &ServiceContext,
     uri: &str,
 ) -> Result<Option<ReadResourceResult>, ErrorData> {
-    if let Some(part) = operation_output::part(uri) {
+    if let Some(part) = output_uri::part(uri) {
         return operation_output::read(context, part, uri).await;
     }
     let found = {

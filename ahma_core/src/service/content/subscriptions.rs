@@ -11,13 +11,13 @@ use futures_util::future::select_all;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use super::operation_output;
 use super::project_file::is_below;
 use super::resources::{Body, body};
 use crate::file_watch::WatchedDirectory;
 use crate::light_watch::LightWatch;
 use crate::operation::OperationHandle;
 use crate::service::context::ServiceContext;
+use crate::service::output_uri;
 
 /// Resources that one client can subscribe to.
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 100;
@@ -171,7 +171,7 @@ async fn look(
 }
 
 fn operation(context: &ServiceContext, uri: &str) -> Option<Arc<OperationHandle>> {
-    let part = operation_output::part(uri)?;
+    let part = output_uri::part(uri)?;
     context.operations().get(&part.id)
 }
 

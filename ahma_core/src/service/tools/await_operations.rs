@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::built_in::{AnswerTool, Request};
 use crate::operation::{OperationFilter, OperationHandle, OperationStore};
 use crate::service::call_error::CallError;
-use crate::service::respond;
+use crate::service::{respond, result_text};
 
 /// How long it waits at most.
 const MAX_SECONDS: u32 = 3600;
@@ -154,8 +154,8 @@ async fn parts(operations: &[Arc<OperationHandle>], request: Request<'_>) -> Par
             note_given(operation, request);
             let mut result = respond::finished(operation, request.context).await;
             structured = result.structured_content.take();
-            let text = respond::take_text(&mut result);
-            length += text.len() + respond::length(&result);
+            let text = result_text::take_text(&mut result);
+            length += text.len() + result_text::length(&result);
             all.blocks.append(&mut result.content);
             text
         };

@@ -143,7 +143,7 @@ impl ServerHandler for AhmaService {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let scope = self.scope_of_content(&context).await;
+        let scope = self.scope_of_content(&context).await?;
         if !content::is_known(&scope, &request.uri) {
             return Err(no_resource(&request.uri));
         }
@@ -181,7 +181,7 @@ impl ServerHandler for AhmaService {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let scope = self.scope_of_content(&context).await;
+        let scope = self.scope_of_content(&context).await?;
         let completion = content::complete(&scope, request).await?;
         Ok(CompleteResult::new(completion))
     }
@@ -224,7 +224,7 @@ impl ServerHandler for AhmaService {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let scope = self.scope_of_content(&context).await;
+        let scope = self.scope_of_content(&context).await?;
         let own = scope
             .registry
             .content()
@@ -252,7 +252,7 @@ impl ServerHandler for AhmaService {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let scope = self.scope_of_content(&context).await;
+        let scope = self.scope_of_content(&context).await?;
         if let Some(resource) = content::read(&scope, &request.uri).await? {
             return Ok(resource.into());
         }
@@ -273,7 +273,8 @@ impl ServerHandler for AhmaService {
         if request.method != LISTEN_WITH_TASKS || !is_stateless(&context) {
             return Err(unknown_request(&request.method, is_stateless(&context)));
         }
-        let mut wanted = task_news::Wanted::of(request.params.as_ref(), &self.context)?;
+        let operations = self.is_shared().then(|| self.context.operations());
+        let mut wanted = task_news::Wanted::of(request.params.as_ref(), operations)?;
         wanted.filter = self.accepted(wanted.filter);
         let subscriber = wanted.accept(&context).await;
         let telling = async {

@@ -118,13 +118,13 @@ impl AhmaService {
         content::fetched(&self.context, wanted, (&caller, form), may_run).await
     }
 
-    /// The scope whose files are offered, and that they are read in.
+    /// The scope whose files are offered, and that they are read in; whoever may run nothing may read nothing either.
     pub(super) async fn scope_of_content(
         &self,
         context: &RequestContext<RoleServer>,
-    ) -> Arc<ServiceContext> {
-        let own = self.binding.context(&self.context, context).await;
-        own.unwrap_or_else(|_| Arc::clone(&self.context))
+    ) -> Result<Arc<ServiceContext>, ErrorData> {
+        let scope = self.binding.context(&self.context, context).await;
+        scope.map_err(|error| ErrorData::invalid_request(error.to_string(), None))
     }
 
     /// A page of a list.
@@ -139,10 +139,17 @@ impl AhmaService {
         content::page(kind, &all, request.as_ref(), context)
     }
 
+    /// Whether its calls run in the scope that all share.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.binding, ScopeBinding::Shared)
+    }
+
     /// What is accepted of a subscription: resources that are there.
     pub(super) fn accepted(&self, mut filter: SubscriptionFilter) -> SubscriptionFilter {
         if let Some(uris) = &mut filter.resource_subscriptions {
-            uris.retain(|it| content::is_known(&self.context, it));
+            // Those of a scope that it has no part in are nobody's.
+            let is_known = |uri: &String| self.is_shared() && content::is_known(&self.context, uri);
+            uris.retain(is_known);
             uris.truncate(MAX_SUBSCRIPTIONS);
         }
         filter

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::context::ServiceContext;
 use super::subscriber::Subscriber;
 use super::tasks;
-use crate::operation::{OperationEvent, OperationHandle};
+use crate::operation::{OperationEvent, OperationHandle, OperationStore};
 
 /// Tasks that one subscription may name; of more, the first count.
 const MAX_TASKS: usize = 100;
@@ -28,7 +28,10 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What its parameters say; tasks that are not there are left out, and the client is told which are there.
-    pub(super) fn of(params: Option<&Value>, context: &ServiceContext) -> Result<Self, ErrorData> {
+    pub(super) fn of(
+        params: Option<&Value>,
+        operations: Option<&Arc<OperationStore>>,
+    ) -> Result<Self, ErrorData> {
         let wanted = params.map(|it| it["notifications"].clone());
         let ids = wanted.as_ref().map(|it| it["taskIds"].clone());
         let ids: Option<Vec<String>> = ids.and_then(|it| serde_json::from_value(it).ok());
@@ -41,7 +44,8 @@ impl Wanted {
         for id in ids.iter().take(MAX_TASKS) {
             let is_new =
                 |it: &Arc<OperationHandle>| !known.iter().any(|known| Arc::ptr_eq(known, it));
-            known.extend(context.operations().get(id).filter(is_new));
+            let operation = operations.and_then(|it| it.get(id));
+            known.extend(operation.filter(is_new));
         }
         Ok(Wanted {
             filter,

@@ -59,7 +59,10 @@ pub(crate) async fn filled(
         .collect();
     if !wanted.is_empty() {
         match client {
-            PromptClient::Open(client) => ask(&client, &wanted, &mut values).await,
+            PromptClient::Open(client) => tokio::select! {
+                () = ask(&client, &wanted, &mut values) => {}
+                why = caller.gives_up() => return Err(ErrorData::internal_error(why, None)),
+            },
             PromptClient::Calling(abilities, brought) => {
                 let asks = ask_by_answer(spec, &wanted, abilities, brought, &mut values)?;
                 if let Some(asks) = asks {

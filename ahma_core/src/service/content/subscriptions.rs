@@ -104,13 +104,14 @@ pub(crate) async fn watch<F: Future<Output = bool>>(
 ) {
     let mut declared = context.registry.content();
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut watched = Vec::new();
     loop {
         declared.mark_unchanged();
         let count = context.files.count();
         let (uris, version) = subscriptions.now();
-        let looked = look(&context, uris).await;
-        // Kept until the next look, so that nothing is missed meanwhile.
-        let (now, _directories) = looked;
+        let (now, directories) = look(&context, uris).await;
+        // Not before: what is watched again stays watched.
+        drop(std::mem::replace(&mut watched, directories));
         for (uri, state) in &now {
             // Who has just subscribed knows what it is now.
             let has_changed = seen.get(uri).is_some_and(|before| before != state);

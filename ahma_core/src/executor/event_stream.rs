@@ -1,5 +1,6 @@
 //! The lines of a command that writes events: cut, read, and passed on to whom they concern.
 
+use std::io::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -29,6 +30,9 @@ pub(super) struct EventStream<'r> {
     dialogue: Option<&'r Arc<Dialogue>>,
     /// The beginning of a line whose end has not come yet.
     pending: Vec<u8>,
+    /// What goes to the output once the lines at hand are read, and what is kept for the result.
+    shown: Vec<u8>,
+    kept: Vec<u8>,
     has_too_much: bool,
 }
 
@@ -43,6 +47,8 @@ impl<'r> EventStream<'r> {
         EventStream {
             dialogue,
             pending: Vec::new(),
+            shown: Vec::new(),
+            kept: Vec::new(),
             has_too_much: false,
         }
     }
@@ -76,45 +82,62 @@ impl<'r> EventStream<'r> {
         };
         for line in lines {
             match line {
-                Line::Text(text) => self.text(operation, text).await,
-                Line::Event(event) => self.event(operation, event).await,
+                Line::Text(text) => self.text(operation, &text),
+                Line::Event(event) => self.event(operation, event),
             }
+            if self.kept.len() > LONG {
+                self.flush(operation).await;
+            }
+        }
+        self.flush(operation).await;
+    }
+
+    /// Hands over what the lines have given so far: at once, as each time costs as much as many lines.
+    async fn flush(&mut self, operation: &OperationHandle) {
+        let (shown, kept) = (
+            std::mem::take(&mut self.shown),
+            std::mem::take(&mut self.kept),
+        );
+        if !shown.is_empty() {
+            operation.write(shown).await;
+        }
+        if let Some(result) = operation.result()
+            && !kept.is_empty()
+        {
+            let _ = result.product().append(kept).await;
         }
     }
 
-    async fn text(&mut self, operation: &OperationHandle, text: String) {
-        self.keep(operation, &json!({ LINE: text })).await;
-        operation.write(format!("{text}\n").into_bytes()).await;
+    fn text(&mut self, operation: &OperationHandle, text: &str) {
+        self.show(text);
+        self.keep(operation, &json!({ LINE: text }));
     }
 
-    async fn event(&mut self, operation: &OperationHandle, event: ToolEvent) {
+    fn event(&mut self, operation: &OperationHandle, event: ToolEvent) {
         let dialogue = self.dialogue;
         match event {
             ToolEvent::Content(block) => {
-                operation
-                    .write(format!("{}\n", shown(&block)).into_bytes())
-                    .await;
-                self.keep(operation, &json!({ BLOCK: block })).await;
+                self.show(&shown(&block));
+                self.keep(operation, &json!({ BLOCK: block }));
             }
             ToolEvent::Structured(value) => {
-                self.keep(operation, &json!({ STRUCTURED: value })).await;
+                self.keep(operation, &json!({ STRUCTURED: value }));
             }
             ToolEvent::Told(told) => {
                 if let Told::Message { level, data, .. } = &told {
                     let text = data
                         .as_str()
                         .map_or_else(|| data.to_string(), str::to_owned);
-                    let line = format!("{}: {text}\n", json!(level).as_str().unwrap_or_default());
-                    operation.write(line.into_bytes()).await;
+                    let level = json!(level);
+                    self.show(&format!("{}: {text}", level.as_str().unwrap_or_default()));
                 }
                 if let Some(dialogue) = dialogue {
                     dialogue.tell(told);
                 }
             }
             ToolEvent::Failed(error) => {
-                let line = format!("{}\n", error.message);
-                operation.write(line.into_bytes()).await;
-                self.keep(operation, &json!({ LINE: error.message })).await;
+                self.show(&error.message);
+                self.keep(operation, &json!({ LINE: error.message }));
                 if let Some(dialogue) = dialogue {
                     dialogue.fail(error);
                 }
@@ -128,9 +151,9 @@ impl<'r> EventStream<'r> {
                     Some(_) if dialogue.ask(requests) => return,
                     Some(_) => ANOTHER,
                 };
-                self.refuse(operation, keys, why).await;
+                self.refuse(keys, why);
             }
-            ToolEvent::CannotAsk(keys) => self.refuse(operation, keys, NO_QUESTION).await,
+            ToolEvent::CannotAsk(keys) => self.refuse(keys, NO_QUESTION),
             ToolEvent::Background => {
                 if let Some(dialogue) = dialogue {
                     dialogue.goes_to_the_background();
@@ -140,8 +163,8 @@ impl<'r> EventStream<'r> {
     }
 
     /// Answers a question with the reason why nobody else does.
-    async fn refuse(&self, operation: &OperationHandle, keys: Vec<String>, why: &'static str) {
-        operation.write(format!("{why}\n").into_bytes()).await;
+    fn refuse(&mut self, keys: Vec<String>, why: &'static str) {
+        self.show(why);
         let Some(dialogue) = self.dialogue else {
             return;
         };
@@ -151,22 +174,30 @@ impl<'r> EventStream<'r> {
         tokio::spawn(async move { dialogue.say(&answers).await });
     }
 
+    /// Shows a line in the output.
+    fn show(&mut self, line: &str) {
+        self.shown.extend_from_slice(line.as_bytes());
+        self.shown.push(b'\n');
+    }
+
     /// Keeps a part of the result, as long as it is not too much.
-    async fn keep(&mut self, operation: &OperationHandle, part: &Value) {
+    fn keep(&mut self, operation: &OperationHandle, part: &Value) {
         let Some(result) = operation.result() else {
             return;
         };
-        let line = format!("{part}\n").into_bytes();
+        let begin = self.kept.len();
+        // Writing to memory does not fail.
+        let _ = writeln!(self.kept, "{part}");
         let so_far = result.product().totals().bytes;
-        if so_far + line.len() as u64 <= MAX_CONTENT {
-            let _ = result.product().append(line).await;
-        } else if !self.has_too_much {
-            self.has_too_much = true;
-            let most = MAX_CONTENT >> 20;
-            let why = format!("[content beyond {most} MiB is left out of the result]");
-            operation.write(format!("{why}\n").into_bytes()).await;
-            let line = format!("{}\n", json!({ LINE: why }));
-            let _ = result.product().append(line.into_bytes()).await;
+        if so_far + self.kept.len() as u64 > MAX_CONTENT {
+            self.kept.truncate(begin);
+            if !self.has_too_much {
+                self.has_too_much = true;
+                let most = MAX_CONTENT >> 20;
+                let why = format!("[content beyond {most} MiB is left out of the result]");
+                self.show(&why);
+                let _ = writeln!(self.kept, "{}", json!({ LINE: why }));
+            }
         }
     }
 }

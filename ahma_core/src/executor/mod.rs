@@ -25,6 +25,7 @@ mod run;
 mod slots;
 mod streams;
 mod tool_event;
+mod well_formed;
 
 pub(crate) use byte_budget::{ByteBudget, OF_ALL};
 pub(crate) use event_stream::{BLOCK, LINE, STRUCTURED};

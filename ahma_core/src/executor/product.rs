@@ -9,7 +9,8 @@ use tokio::task::spawn_blocking;
 
 use super::event_stream::STRUCTURED;
 use super::plan::CommandPlan;
-use crate::config::{OutputKind, ResultSpec};
+use super::well_formed;
+use crate::config::OutputKind;
 use crate::lexical_path::normal;
 use crate::operation::{Completion, OperationHandle, OperationState, ResultParts};
 use crate::output::media_type;
@@ -86,9 +87,14 @@ impl Product<'_> {
             .await
             .map_err(|error| Some(not_kept(&error)))?;
         let checking = move || {
-            let value: Value = serde_json::from_slice(&bytes)
-                .map_err(|error| format!("the output is not a JSON document: {error}"))?;
-            agrees(&spec, &value)
+            let none = |error| format!("the output is not a JSON document: {error}");
+            match &spec.schema {
+                None => well_formed::check(&bytes).map_err(none),
+                Some(schema) => {
+                    let value = serde_json::from_slice(&bytes).map_err(none)?;
+                    described(schema.faults(&value))
+                }
+            }
         };
         match length > LONG {
             false => checking(),
@@ -186,14 +192,6 @@ async fn events(result: &ResultParts) -> Result<(), String> {
         described(schema.faults(&found))
     };
     spawn_blocking(checking).await.unwrap_or_else(stops)
-}
-
-/// Whether a document is what the tool promises.
-fn agrees(spec: &ResultSpec, value: &Value) -> Result<(), String> {
-    match &spec.schema {
-        Some(schema) => described(schema.faults(value)),
-        None => Ok(()),
-    }
 }
 
 fn described(faults: Vec<(String, String)>) -> Result<(), String> {

@@ -94,7 +94,8 @@ impl Output {
                     budget,
                 } = self.place.clone();
                 let spool = Arc::new(Spool::create(directory.to_path_buf(), limit, budget).await?);
-                spool.append([before, chunk].concat()).await?;
+                spool.append(before).await?;
+                spool.append(chunk).await?;
                 let _ = self.spool.set(spool);
                 Ok(())
             }
@@ -173,13 +174,21 @@ impl Output {
         let mut all = Vec::with_capacity(usize::try_from(total).unwrap_or_default());
         while (all.len() as u64) < total {
             let left = usize::try_from(total).unwrap_or(usize::MAX) - all.len();
-            match self.raw(all.len() as u64, left).await? {
-                Raw::Bytes(bytes) if bytes.is_empty() => break,
-                Raw::Bytes(bytes) => all.extend(bytes),
-                Raw::Lost { .. } => return Err(io::Error::other("a part of it was not kept")),
+            let piece = self.piece(all.len() as u64, left).await?;
+            if piece.is_empty() {
+                break;
             }
+            all.extend(piece);
         }
         Ok(all)
+    }
+
+    /// A piece of it from an offset on, which may be shorter than asked for; empty at the end. An error when it was not kept.
+    pub(crate) async fn piece(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        match self.raw(offset, length).await? {
+            Raw::Bytes(bytes) => Ok(bytes),
+            Raw::Lost { .. } => Err(io::Error::other("a part of it was not kept")),
+        }
     }
 
     /// Raw bytes from an offset on: of the memory, of the disk, or of the end that is still held.

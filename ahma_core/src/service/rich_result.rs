@@ -11,10 +11,12 @@ use tokio::task::spawn_blocking;
 use crate::config::OutputKind;
 use crate::executor::{BLOCK, LINE, MAX_JSON, STRUCTURED};
 use crate::operation::{OperationHandle, ResultParts};
-use crate::output::{INLINE_LIMIT, clean, media_type};
+use crate::output::{INLINE_LIMIT, Output, clean, media_type};
 
 /// More than this is got ready beside the runtime: a command decides how much it is.
 const LONG: u64 = 16 * 1024;
+/// Bytes that are encoded at a time.
+const PIECE: usize = 768 * 1024;
 /// Bytes that are enough to tell what a picture is.
 const HEAD: u64 = 4096;
 /// Lines of standard error that are shown of a command that did well.
@@ -90,11 +92,7 @@ async fn media(operation: &OperationHandle, parts: &ResultParts) -> io::Result<R
         let found = media_type(&head);
         found.unwrap_or("application/octet-stream").to_owned()
     });
-    let bytes = parts.product().all(u64::MAX).await?;
-    let encoded = match bytes.len() as u64 > LONG {
-        false => BASE64.encode(&bytes),
-        true => spawn_blocking(move || BASE64.encode(&bytes)).await?,
-    };
+    let encoded = encoded(parts.product()).await?;
     let block = match parts.kind() {
         OutputKind::Audio => ContentBlock::audio(encoded, mime_type),
         _ => ContentBlock::image(encoded, mime_type),
@@ -104,6 +102,37 @@ async fn media(operation: &OperationHandle, parts: &ResultParts) -> io::Result<R
         structured: None,
         aside: operation.output().last_lines(LAST_LINES),
     })
+}
+
+/// All of it in base64, piece by piece: a picture takes room enough once.
+async fn encoded(product: &Output) -> io::Result<String> {
+    let total = product.totals().bytes;
+    let length = BASE64.encode_len(usize::try_from(total).map_err(io::Error::other)?);
+    let mut encoded = String::with_capacity(length);
+    let mut offset = 0;
+    // What is left over of a piece: three bytes are encoded together.
+    let mut rest = Vec::new();
+    while offset < total {
+        let mut piece = product.piece(offset, PIECE).await?;
+        if piece.is_empty() {
+            return Err(io::Error::other("a part of it was not kept"));
+        }
+        offset += piece.len() as u64;
+        piece.splice(0..0, std::mem::take(&mut rest));
+        if offset < total {
+            rest = piece.split_off(piece.len() / 3 * 3);
+        }
+        encoded = match piece.len() as u64 > LONG {
+            false => with_base64(encoded, &piece),
+            true => spawn_blocking(move || with_base64(encoded, &piece)).await?,
+        };
+    }
+    Ok(encoded)
+}
+
+fn with_base64(mut encoded: String, bytes: &[u8]) -> String {
+    BASE64.encode_append(bytes, &mut encoded);
+    encoded
 }
 
 async fn events(parts: &ResultParts) -> io::Result<Rich> {

@@ -190,6 +190,20 @@ fn shortened(mut text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::SpoolPlace;
+
+    /// What is kept on disk may end anywhere; the rest is in memory.
+    #[tokio::test]
+    async fn pieces_of_any_length_are_one_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..210_001_u32).map(|it| it.to_le_bytes()[0]).collect();
+        for limit in [200_000, 200_001, 200_002] {
+            let place = SpoolPlace::new(directory.path(), std::sync::Arc::default());
+            let output = Output::new(place.with_limit(limit));
+            output.append(bytes.clone()).await.unwrap();
+            assert!(encoded(&output).await.unwrap() == BASE64.encode(&bytes));
+        }
+    }
 
     #[test]
     fn lines_of_text_between_blocks_are_put_together() {

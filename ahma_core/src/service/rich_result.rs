@@ -16,7 +16,7 @@ use crate::output::{INLINE_LIMIT, Output, clean, media_type};
 /// More than this is got ready beside the runtime: a command decides how much it is.
 const LONG: u64 = 16 * 1024;
 /// Bytes that are encoded at a time.
-const PIECE: usize = 768 * 1024;
+const PIECE: usize = 192 * 1024;
 /// Bytes that are enough to tell what a picture is.
 const HEAD: u64 = 4096;
 /// Lines of standard error that are shown of a command that did well.

@@ -10,7 +10,7 @@ use rmcp::model::{
 use rmcp::service::Peer;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use crate::operation::{Dialogue, MessageLevel, Told};
 
@@ -47,16 +47,29 @@ impl Telling {
                 biased;
                 outcome = &mut wait => break outcome,
                 next = told.recv() => match next {
-                    Ok(next) => self.tell(&next, &mut last).await,
+                    Ok(next) => {
+                        self.tell(&next, &mut last).await;
+                        // What has come with it, before the wait is looked at again.
+                        self.tell_all(told, &mut last).await;
+                    }
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => break wait.await,
                 },
             }
         };
-        while let Ok(next) = told.try_recv() {
-            self.tell(&next, &mut last).await;
-        }
+        self.tell_all(told, &mut last).await;
         outcome
+    }
+
+    /// Passes on what waits already.
+    async fn tell_all(&self, told: &mut Receiver<Arc<Told>>, last: &mut f64) {
+        for _ in 0..told.len() {
+            match told.try_recv() {
+                Ok(next) => self.tell(&next, last).await,
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(_) => return,
+            }
+        }
     }
 
     /// Progress that does not grow from `last` is no progress, and clients report it as an error.

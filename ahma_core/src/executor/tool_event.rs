@@ -137,6 +137,11 @@ impl ToolEvent {
 
 /// Whether a value is a content block of the protocol.
 fn is_block(value: &Value) -> bool {
+    // Most are that, and there may be many.
+    let has_text = value["type"] == "text" && value["text"].is_string();
+    if has_text && value.as_object().is_some_and(|it| it.len() == 2) {
+        return true;
+    }
     let is_base64 = |text: &str| BASE64.decode(text.as_bytes()).is_ok();
     match serde_json::from_value(value.clone()) {
         Ok(ContentBlock::Text(_) | ContentBlock::ResourceLink(_)) => true,

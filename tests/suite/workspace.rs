@@ -200,6 +200,7 @@ fn one_part_tells_clients_about_operations() {
     let expected = [
         "ahma_core/src/service/caller.rs",
         "ahma_core/src/service/progress.rs",
+        "ahma_core/src/service/subscriber.rs",
         "ahma_core/src/service/telling.rs",
     ];
     assert_eq!(sending, expected);

@@ -9,6 +9,7 @@
 
 mod connection;
 mod descriptors;
+mod line;
 mod lines;
 mod original_ids;
 mod transport;

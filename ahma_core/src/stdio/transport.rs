@@ -18,6 +18,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::descriptors::Streams;
+use super::line::MessageLine;
 use super::lines::{Line, Lines};
 use super::original_ids::restore;
 
@@ -124,7 +125,7 @@ impl LineTransport {
         };
         if let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() {
             let message = ServerJsonRpcMessage::error(refusal.error, refusal.id);
-            let write = self.write(line_of(&message));
+            let write = self.write(MessageLine::of(&message));
             tokio::spawn(async move {
                 // A client that is gone needs no refusal.
                 let _ = write.await;
@@ -135,10 +136,10 @@ impl LineTransport {
 
     fn write(
         &self,
-        line: io::Result<Vec<u8>>,
+        line: io::Result<MessageLine>,
     ) -> impl Future<Output = io::Result<()>> + Send + use<> {
         let (writer, unread) = (Arc::clone(&self.writer), Arc::clone(&self.unread));
-        let length = line.as_ref().map_or(0, Vec::len);
+        let length = line.as_ref().map_or(0, MessageLine::len);
         unread.fetch_add(length, Ordering::Relaxed);
         async move {
             let written = write(writer, line).await;
@@ -156,7 +157,7 @@ impl Transport<RoleServer> for LineTransport {
         mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let may_go = restore(&mut lock(&self.ids), &mut message);
-        let write = may_go.then(|| self.write(line_of(&message)));
+        let write = may_go.then(|| self.write(MessageLine::of(&message)));
         async move {
             match write {
                 Some(write) => write.await,
@@ -196,10 +197,10 @@ impl Transport<RoleServer> for LineTransport {
     }
 }
 
-async fn write(writer: Writer, line: io::Result<Vec<u8>>) -> io::Result<()> {
+async fn write(writer: Writer, line: io::Result<MessageLine>) -> io::Result<()> {
     let line = line?;
     let mut writer = writer.lock().await;
-    writer.write_all(&line).await?;
+    line.write_to(&mut *writer).await?;
     writer.flush().await
 }
 
@@ -217,13 +218,6 @@ fn too_long() -> MessageError {
 fn lock(ids: &Lock<RequestIds<()>>) -> MutexGuard<'_, RequestIds<()>> {
     // Each change of the map is whole.
     ids.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The line of a message.
-fn line_of(message: &ServerJsonRpcMessage) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// Whether a request begins the conversation; before that, the SDK takes only requests. One of 2026-07-28 does when it

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::select_all;
 use tokio::task::spawn_blocking;
@@ -23,6 +23,9 @@ use crate::service::output_uri;
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 100;
 /// Changes within this time are told together: a file is often written in several steps.
 const QUIET: Duration = Duration::from_millis(100);
+/// A file that was written so long before somebody subscribed to it is told of too: times of files are coarse, and a client may write as
+/// soon as its subscription is answered, which is before anybody looks.
+const MARGIN: Duration = Duration::from_millis(100);
 /// Outputs that grow are told of so often.
 const OUTPUT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -32,7 +35,8 @@ pub(crate) struct Subscriptions(LightWatch<Wanted>);
 
 #[derive(Debug, Default)]
 struct Wanted {
-    uris: BTreeSet<String>,
+    /// With the times at which they were subscribed to.
+    uris: BTreeMap<String, SystemTime>,
     /// Counts the changes.
     version: u64,
 }
@@ -40,7 +44,9 @@ struct Wanted {
 impl Subscriptions {
     /// To these, for good.
     pub(crate) fn to(uris: impl IntoIterator<Item = String>) -> Self {
-        let uris = uris.into_iter().take(MAX_SUBSCRIPTIONS).collect();
+        let now = SystemTime::now();
+        let uris = uris.into_iter().take(MAX_SUBSCRIPTIONS);
+        let uris = uris.map(|uri| (uri, now)).collect();
         Subscriptions(LightWatch::new(Wanted { uris, version: 0 }))
     }
 
@@ -48,10 +54,13 @@ impl Subscriptions {
     pub(crate) fn add(&self, uri: String) -> Result<(), String> {
         let mut is_full = false;
         self.0.change(|wanted| {
-            is_full = wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains(&uri);
-            let is_new = !is_full && wanted.uris.insert(uri);
-            wanted.version += u64::from(is_new);
-            is_new
+            let is_new = !wanted.uris.contains_key(&uri);
+            is_full = is_new && wanted.uris.len() >= MAX_SUBSCRIPTIONS;
+            if is_new && !is_full {
+                wanted.uris.insert(uri, SystemTime::now());
+                wanted.version += 1;
+            }
+            is_new && !is_full
         });
         match is_full {
             true => Err(format!(
@@ -64,13 +73,13 @@ impl Subscriptions {
     /// Takes one out; whether it was there.
     pub(crate) fn remove(&self, uri: &str) -> bool {
         self.0.change(|wanted| {
-            let was_there = wanted.uris.remove(uri);
+            let was_there = wanted.uris.remove(uri).is_some();
             wanted.version += u64::from(was_there);
             was_there
         })
     }
 
-    fn now(&self) -> (BTreeSet<String>, u64) {
+    fn now(&self) -> (BTreeMap<String, SystemTime>, u64) {
         self.0.read(|wanted| (wanted.uris.clone(), wanted.version))
     }
 
@@ -93,6 +102,20 @@ enum Seen {
     Output(u64),
 }
 
+impl Seen {
+    /// Whether it is a file that has changed since then, as far as its times tell.
+    fn has_changed_since(&self, time: SystemTime) -> bool {
+        let Seen::File(_, Some((.., (seconds, nanoseconds)))) = self else {
+            return false;
+        };
+        let changed = Duration::new(
+            u64::try_from(*seconds).unwrap_or(0),
+            u32::try_from(*nanoseconds).unwrap_or(0),
+        );
+        UNIX_EPOCH + changed + MARGIN >= time
+    }
+}
+
 /// Device, number, size, and when it was written and changed, in nanoseconds.
 type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
 
@@ -109,12 +132,16 @@ pub(crate) async fn watch<F: Future<Output = bool>>(
         declared.mark_unchanged();
         let count = context.files.count();
         let (uris, version) = subscriptions.now();
-        let (now, directories) = look(&context, uris).await;
+        let (now, directories) = look(&context, uris.keys().cloned().collect()).await;
         // Not before: what is watched again stays watched.
         drop(std::mem::replace(&mut watched, directories));
         for (uri, state) in &now {
-            // Who has just subscribed knows what it is now.
-            let has_changed = seen.get(uri).is_some_and(|before| before != state);
+            // Who has just subscribed knows what it was then.
+            let has_changed = match (seen.get(uri), uris.get(uri)) {
+                (Some(before), _) => before != state,
+                (None, Some(since)) => state.has_changed_since(*since),
+                (None, None) => false,
+            };
             if has_changed && !tell(uri.clone()).await {
                 return;
             }
@@ -225,5 +252,19 @@ mod tests {
         assert!(all.remove("a:0"));
         assert!(!all.remove("a:0"));
         all.add("a:more".to_owned()).unwrap();
+    }
+
+    /// Proves: P34.
+    #[test]
+    fn a_file_that_is_written_before_anybody_has_looked_has_changed() {
+        let file = |seconds| {
+            let times = ((1, 0), (seconds, 999_000_000));
+            Seen::File(PathBuf::from("f"), Some((1, 2, 3, times.0, times.1)))
+        };
+        let subscribed = UNIX_EPOCH + Duration::from_secs(100);
+        assert!(!file(98).has_changed_since(subscribed));
+        assert!(file(99).has_changed_since(subscribed), "times are coarse");
+        assert!(file(100).has_changed_since(subscribed));
+        assert!(!Seen::Nothing.has_changed_since(subscribed));
     }
 }

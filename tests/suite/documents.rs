@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use ahma_core::config::content::{
+    load_prompts, load_resources, prompt_file_schema, resource_file_schema,
+};
 use ahma_core::config::files::SourceFile;
 use ahma_core::config::{load, tool_file_schema};
 use ahma_tests::repository;
@@ -66,28 +69,28 @@ fn type_of(property: &Value) -> String {
 }
 
 #[test]
-fn the_field_reference_is_that_of_the_schema() {
-    let document = read("docs/mtdf.md");
-    let schema = tool_file_schema();
-    let mut objects = vec![("Tool", &schema)];
-    objects.extend(
-        schema["$defs"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, object)| (name.as_str(), object)),
-    );
-    for (name, object) in objects {
-        let heading = format!("\n### {name}\n");
-        let (_, section) = document
-            .split_once(&heading)
-            .unwrap_or_else(|| panic!("no section {name} in docs/mtdf.md"));
-        let section = section.split("\n### ").next().unwrap();
-        let table = reference_table(object);
-        assert!(
-            section.contains(&table),
-            "the table of {name} in docs/mtdf.md is out of date; it must be:\n\n{table}"
-        );
+fn the_field_references_are_those_of_the_schemas() {
+    let content = "docs/prompts-and-resources.md";
+    for (path, name, schema) in [
+        ("docs/mtdf.md", "Tool", tool_file_schema()),
+        (content, "Prompt", prompt_file_schema()),
+        (content, "Resource", resource_file_schema()),
+    ] {
+        let document = read(path);
+        let parts = schema["$defs"].as_object().unwrap().iter();
+        let parts = parts.map(|(name, object)| (name.as_str(), object));
+        for (name, object) in [(name, &schema)].into_iter().chain(parts) {
+            let heading = format!("\n### {name}\n");
+            let (_, section) = document
+                .split_once(&heading)
+                .unwrap_or_else(|| panic!("no section {name} in {path}"));
+            let section = section.split("\n### ").next().unwrap();
+            let table = reference_table(object);
+            assert!(
+                section.contains(&table),
+                "the table of {name} in {path} is out of date; it must be:\n\n{table}"
+            );
+        }
     }
 }
 
@@ -124,6 +127,24 @@ fn every_tool_file_shown_in_a_document_is_accepted() {
         }
         assert!(shown > 0, "{document} shows no tool file");
     }
+}
+
+/// Proves: P39.
+#[test]
+fn every_prompt_and_resource_shown_in_a_document_is_accepted() {
+    let blocks = fenced(&read("docs/prompts-and-resources.md"), "json");
+    let (prompts, resources): (Vec<_>, Vec<_>) = blocks
+        .into_iter()
+        .map(|block| SourceFile {
+            path: "shown.json".into(),
+            content: Ok(block.into_bytes()),
+        })
+        .partition(|it| String::from_utf8_lossy(it.content.as_ref().unwrap()).contains("messages"));
+    assert_eq!((prompts.len(), resources.len()), (1, 2));
+    let loaded = load_prompts(prompts);
+    assert_eq!((loaded.accepted.len(), loaded.warned.len()), (1, 0));
+    let loaded = load_resources(resources);
+    assert_eq!((loaded.accepted.len(), loaded.warned.len()), (2, 0));
 }
 
 #[test]

@@ -224,6 +224,13 @@ macro_rules! whole_numbers {
     )*};
 }
 
+/// Fields of tools and subcommands that are kept free.
+const LATER_FIELDS: [&str; 5] = ["changes", "exclusive", "join", "tty", "uses"];
+
+fn is_tool_or_subcommand(fields: &[&str]) -> bool {
+    fields.contains(&"subcommand") && fields.contains(&"positional_args")
+}
+
 impl<'de> Deserializer<'de> for Node<'de, '_> {
     type Error = DecodeError;
 
@@ -320,6 +327,14 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         for property in &object.properties {
             let key = property.name.as_str();
             if !fields.contains(&key) {
+                if is_tool_or_subcommand(fields) && LATER_FIELDS.contains(&key) {
+                    self.faults.add_to_key(
+                        &self.place.key(key),
+                        format!("the field `{key}` is not known yet"),
+                        "remove it; a later version gives it a meaning".to_owned(),
+                    );
+                    continue;
+                }
                 let hint = match nearest(key, fields.iter().copied()) {
                     Some(field) => {
                         self.faults.note_misspelt(self.place, field);

@@ -13,7 +13,8 @@ use super::server_facts::ServerFacts;
 const GLOBS: [char; 3] = ['*', '?', '['];
 /// What a shell would put between commands.
 const OPERATORS: [&str; 5] = ["|", "&&", "||", ";", ">"];
-const NO_SHELL: &str = "no shell is involved; what needs one goes to `\"command\": \"sh\"` with `\"fixed_args\": [\"-c\", …]`";
+/// What to do about what only a shell understands.
+pub(super) const NO_SHELL: &str = "no shell is involved; what needs one goes to `\"command\": \"sh\"` with `\"fixed_args\": [\"-c\", …]`";
 
 /// Looks at words that are passed on as they stand.
 pub(super) fn words(list: &List<String>, place: &JsonLocation<'_>, checks: Checks<'_>) {
@@ -46,10 +47,7 @@ pub(super) fn program(
     checks: Checks<'_>,
 ) {
     let Some(program) = given.value() else { return };
-    let operator = program
-        .split_whitespace()
-        .find(|word| OPERATORS.contains(word));
-    if let Some(operator) = operator {
+    if let Some(operator) = operator(program) {
         let message =
             format!("`{operator}` in `command` is passed on as a part of the program's name");
         checks.faults.warn(place, message, NO_SHELL);
@@ -70,6 +68,15 @@ pub(super) fn program(
         };
         checks.faults.warn(place, message, hint);
     }
+}
+
+/// What a shell would put between commands, in a program's name.
+pub(super) fn operator(program: &str) -> Option<&str> {
+    let between_words = program
+        .split_whitespace()
+        .find(|word| OPERATORS.contains(word));
+    // A name with a pipe in it is possible, and nobody's.
+    between_words.or_else(|| program.contains('|').then_some("|"))
 }
 
 /// Whether the word behind this one is a script, or an expression of some language.

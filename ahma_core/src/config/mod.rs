@@ -20,6 +20,7 @@ mod decode;
 mod describe;
 mod fault;
 mod field;
+mod header_marks;
 mod input_schema;
 mod limits;
 mod link;

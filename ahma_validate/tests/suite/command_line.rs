@@ -25,10 +25,12 @@ fn version_is_that_of_the_package() {
 }
 
 #[test]
-fn the_shipped_tools_are_accepted() {
-    let tools = repository().join("tools");
-    let finished = Workspace::new().run(AHMA_VALIDATE, &[tools.to_str().unwrap()]);
-    assert_eq!(finished.code, 0, "{}", finished.stdout);
+fn the_shipped_tools_and_prompts_are_accepted() {
+    for directory in ["tools", "tools/prompts"] {
+        let directory = repository().join(directory);
+        let finished = Workspace::new().run(AHMA_VALIDATE, &[directory.to_str().unwrap()]);
+        assert_eq!(finished.code, 0, "{}", finished.stdout);
+    }
 }
 
 /// Proves: T7.

@@ -5,6 +5,7 @@
 mod bad_bytes;
 mod broken_fixtures;
 mod command_line;
+mod content_fixtures;
 mod mcp_config;
 mod several_files;
 

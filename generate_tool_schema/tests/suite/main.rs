@@ -120,10 +120,17 @@ fn the_committed_schema_is_up_to_date() {
     assert_eq!(finished.code, 0, "{}", finished.stderr);
 }
 
+/// Proves: P39.
 #[test]
-fn the_committed_schema_of_mcp_json_is_up_to_date() {
-    let committed = repository().join("docs/mcp-config.schema.json");
-    let args = ["--mcp-config", "--check", committed.to_str().unwrap()];
-    let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &args);
-    assert_eq!(finished.code, 0, "{}", finished.stderr);
+fn the_other_committed_schemas_are_up_to_date() {
+    for (flag, name) in [
+        ("--mcp-config", "mcp-config"),
+        ("--prompts", "prompt"),
+        ("--resources", "resource"),
+    ] {
+        let committed = repository().join(format!("docs/{name}.schema.json"));
+        let args = [flag, "--check", committed.to_str().unwrap()];
+        let finished = Workspace::new().run(GENERATE_TOOL_SCHEMA, &args);
+        assert_eq!(finished.code, 0, "{name}: {}", finished.stderr);
+    }
 }

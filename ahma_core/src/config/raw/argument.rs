@@ -115,7 +115,7 @@ pub(crate) enum ArgumentType {
     Integer,
     Number,
     Array,
-    /// A string with `"format": "path"`, which is how to write it.
+    // A string with `"format": "path"`, which is how to write it: a warning says so.
     Path,
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::super::checked_schema::{CheckedSchema, SchemaFault};
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
+use super::super::header_marks;
 use super::super::raw::{Level, RawNeed, RawOutput, RawTask};
 use super::super::shared_fields::{icons, mime_type};
 use super::super::spec::{ArgumentSpec, OutputKind, ResultSpec, TaskMode};
@@ -90,7 +91,12 @@ pub(super) fn own_schema(
         checks.faults.add_to_key(&at, why, hint.to_owned());
     }
     let hint = "add `\"type\": \"object\"`: arguments of a call have names";
-    is_of_object(document, &at, checks, hint).then(|| schema(document, &at, checks))?
+    let schema =
+        is_of_object(document, &at, checks, hint).then(|| schema(document, &at, checks))??;
+    if let Some(fault) = header_marks::fault(document) {
+        add_at_pointer(&fault, &at, checks);
+    }
+    Some(schema)
 }
 
 /// What of a result is for this leaf: a subcommand may have another output than the tool around it, and steps have their own.
@@ -209,11 +215,15 @@ fn schema(
     match CheckedSchema::new(document) {
         Ok(schema) => Some(schema),
         Err(fault) => {
-            let path: Vec<String> = fault.pointer.split('/').skip(1).map(unescaped).collect();
-            add_below(&fault, &path, place, checks);
+            add_at_pointer(&fault, place, checks);
             None
         }
     }
+}
+
+fn add_at_pointer(fault: &SchemaFault, place: &JsonLocation<'_>, checks: Checks<'_>) {
+    let path: Vec<String> = fault.pointer.split('/').skip(1).map(unescaped).collect();
+    add_below(fault, &path, place, checks);
 }
 
 /// A step of a JSON pointer as the key that it means.

@@ -183,8 +183,7 @@ impl Resolved<'_> {
         let named = raw.kind.copied()?;
         let kind = match named {
             ArgumentType::Path => {
-                let message =
-                    "`path` is no type of its own; it is taken for a string with the format `path`";
+                let message = "`path` is not a type of its own; it is taken for a string with the format `path`";
                 let hint = "write `\"type\": \"string\", \"format\": \"path\"`";
                 self.checks.faults.warn(&place.key("type"), message, hint);
                 ArgumentType::String

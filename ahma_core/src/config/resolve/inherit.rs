@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::super::checks::Checks;
 use super::super::fault::JsonLocation;
 use super::super::field::Field;
+use super::super::lint;
 use super::super::names::{self, SEQUENCE_COMMAND};
 use super::super::raw::{Level, RawAnnotations, RawLimits, TextMap, bounds};
 use super::super::spec::{
@@ -142,11 +143,14 @@ impl Inherited {
         if let Some(command) = checks.text(raw.command, &at) {
             // A path may hold blanks; a bare name that does is a command line written as one word.
             if command.contains(char::is_whitespace) && !command.contains('/') {
-                checks.faults.add_with_hint(
-                    &at,
-                    format!("`{command}` is not the name of one program"),
-                    "put the program into `command` and the words after it into `fixed_args`",
-                );
+                let hint = match lint::operator(&command) {
+                    Some(_) => lint::NO_SHELL,
+                    None => {
+                        "put the program into `command` and the words after it into `fixed_args`"
+                    }
+                };
+                let message = format!("`{command}` is not the name of one program");
+                checks.faults.add_with_hint(&at, message, hint);
             }
             self.command = command;
             self.words.clear();

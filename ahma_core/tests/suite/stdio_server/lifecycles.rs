@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Served, modern, unspoken_to as server};
 
-/// Proves: P17.
+/// Proves: P17, P37.
 #[test]
 fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
     for (asked, answered) in [
@@ -32,6 +32,10 @@ fn every_older_version_is_spoken_and_an_unknown_one_gets_one_that_is() {
                 "resources": { "listChanged": true, "subscribe": true }, "tools": { "listChanged": true }
             })
         );
+        let about = json!({
+            "name": "ahma_mcp", "version": env!("CARGO_PKG_VERSION"), "title": "Command-line tools, confined"
+        });
+        assert_eq!(result["serverInfo"], about);
         assert!(result["instructions"].as_str().unwrap().contains("await"));
         client.notify("notifications/initialized", &json!({}));
         let call = json!({ "command": "echo hi", "execution_mode": "sync" });

@@ -9,10 +9,10 @@ use ahma_tests::{Workspace, fixtures, stem};
 use crate::AHMA_VALIDATE;
 
 /// What is printed of a file, in a directory from whose name its kind is seen.
-fn printed(kind: &str, fixture: &Path) -> (i32, String) {
+fn printed(kind: &str, fixture: &Path, content: &[u8]) -> (i32, String) {
     let workspace = Workspace::new();
     let file = format!("{kind}/{}.json", stem(fixture));
-    workspace.write(&file, fs::read(fixture).expect("a fixture"));
+    workspace.write(&file, content);
     let finished = workspace.run(AHMA_VALIDATE, &[&file]);
     (finished.code, finished.stdout)
 }
@@ -23,7 +23,7 @@ fn each_broken_prompt_or_resource_is_explained_as_its_snapshot_says() {
     for kind in ["prompts", "resources"] {
         for fixture in fixtures(&format!("{kind}-broken")) {
             let name = stem(&fixture);
-            let (code, stdout) = printed(kind, &fixture);
+            let (code, stdout) = printed(kind, &fixture, &fs::read(&fixture).unwrap());
             assert_eq!(code, 1, "{name}: {stdout}");
             let end = "1 file rejected for 1 fault\n";
             assert!(stdout.ends_with(end), "{kind}/{name}: {stdout}");
@@ -38,7 +38,7 @@ fn each_broken_prompt_or_resource_is_explained_as_its_snapshot_says() {
 fn good_prompts_and_resources_are_accepted_without_a_word() {
     for kind in ["prompts", "resources"] {
         for fixture in fixtures(&format!("{kind}-good")) {
-            let (code, stdout) = printed(kind, &fixture);
+            let (code, stdout) = printed(kind, &fixture, &fs::read(&fixture).unwrap());
             assert_eq!((code, stdout.lines().count()), (0, 1), "{kind}: {stdout}");
         }
     }
@@ -67,7 +67,7 @@ fn what_is_probably_not_meant_is_a_warning_and_rejects_nothing() {
     ] {
         for fixture in fixtures(directory) {
             let name = stem(&fixture);
-            let (code, stdout) = printed(kind, &fixture);
+            let (code, stdout) = printed(kind, &fixture, &fs::read(&fixture).unwrap());
             assert_eq!(code, 0, "{name}: {stdout}");
             insta::assert_snapshot!(format!("warned-{kind}-{name}"), stdout);
         }

@@ -8,6 +8,7 @@ mod auth_args;
 mod auth_commands;
 mod auth_report;
 mod batch_writer;
+mod config_file;
 mod downstream;
 mod downstream_args;
 mod downstream_commands;
@@ -29,6 +30,7 @@ mod logging;
 mod mcp_file;
 mod offline;
 mod output;
+mod profiles;
 mod reach;
 mod server;
 mod settings;
@@ -42,15 +44,21 @@ mod warnings;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use ahma_contract::UserDirectories;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
 use self::args::{Args, Command, Mode};
+use self::config_file::Start;
+use self::startup_error::StartupError;
 
 /// Runs the program with the arguments of this process.
 pub fn main_impl() -> ExitCode {
     // Before anything else: as a sandbox host this process must stay small and have one thread.
     ahma_sandbox::become_host_if_asked();
-    let args = Args::parse();
+    let args = match arguments() {
+        Ok(args) => args,
+        Err(error) => return error.report(),
+    };
     match &args.command {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
@@ -60,4 +68,19 @@ pub fn main_impl() -> ExitCode {
         Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),
         Mode::ListTools => list_tools::run(&args),
     }
+}
+
+/// The arguments of this process, with what settings files add to them.
+fn arguments() -> Result<Args, StartupError> {
+    let words: Vec<_> = std::env::args_os().collect();
+    let given = Args::command().get_matches_from(&words);
+    let args = Args::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    let environment = std::env::vars_os().collect();
+    let start = Start {
+        environment: &environment,
+        user: &UserDirectories::of_this_user(),
+        directory: &std::env::current_dir()?,
+        words: &words,
+    };
+    config_file::with_files(args, &given, &start)
 }

@@ -101,7 +101,7 @@ pub use scope::{
     SharedResources, Siblings,
 };
 #[cfg(feature = "server")]
-pub use service::{AhmaService, CallError, EndpointInfo, HttpEndpoint};
+pub use service::{AhmaService, CallError, EndpointInfo, HttpEndpoint, SettingOrigin};
 #[cfg(feature = "server")]
 pub use stdio::{StdioConnection, Streams};
 

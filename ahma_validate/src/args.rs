@@ -7,26 +7,29 @@ use clap::{Parser, ValueEnum};
 const HELP_END: &str = "\
 Examples:
   ahma_validate
-          what this project declares: `.ahma/tools`, `.ahma/prompts`, `.ahma/resources`, tool files in `tools`
+          what this project declares: `.ahma/tools`, `.ahma/prompts`, `.ahma/resources`, `.ahma/ahma.toml`, tool files in `tools`
   ahma_validate tools/ more-tools/git.json
           these, together
   ahma_validate --kind prompts team-prompts/
           prompt files in a directory of another name
   ahma_validate --format json tools/ | jq '.files[] | select(.ok | not)'
           for programs
+  ahma_validate ~/.config/ahma_mcp/ahma.toml
+          settings of the server
   ahma_validate --mcp-config mcp.json
           the file that names other MCP servers
 
 Exit codes: 0 all good, 1 a file is rejected or unreadable, 2 bad usage or no such path";
 
-/// Checks tool files (MTDF), prompt files and resource files, or an `mcp.json`, and explains what is wrong with them.
+/// Checks tool files (MTDF), prompt files, resource files and settings, or an `mcp.json`, and explains what is wrong with them.
 #[derive(Debug, Parser)]
 #[command(version, after_help = HELP_END)]
 pub(crate) struct Args {
     /// Files, or directories whose `*.json` files are checked.
     pub(crate) paths: Vec<PathBuf>,
 
-    /// What the files are. Without it, those in a directory called `prompts` or `resources` are such files, others tool files.
+    /// What the files are. Without it, those in a directory called `prompts` or `resources` are such files, `*.toml` are settings,
+    /// others tool files.
     #[arg(long, value_enum, requires = "paths")]
     pub(crate) kind: Option<Kind>,
 
@@ -48,6 +51,8 @@ pub(crate) enum Kind {
     Prompts,
     /// Resource files.
     Resources,
+    /// Settings of the server, as in `ahma.toml`.
+    Settings,
 }
 
 /// How the verdict is printed.

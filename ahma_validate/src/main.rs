@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use ahma_core::config::content::{load_prompts, load_resources};
 use ahma_core::config::files::SourceFile;
-use ahma_core::config::{downstream, files, load};
+use ahma_core::config::{downstream, files, load, settings};
 use clap::Parser as _;
 
 use self::args::{Args, Format, Kind};
@@ -80,7 +80,14 @@ fn judged(args: &Args) -> Result<Verdict, String> {
     let prompts = content(Kind::Prompts, "prompts")?;
     let resources = content(Kind::Resources, "resources")?;
     let tools = of(Kind::Tools);
-    let has_content = !prompts.is_empty() || !resources.is_empty();
+    let settings = match is_whole_project {
+        true => Some(PathBuf::from(".ahma/ahma.toml"))
+            .filter(|it| it.exists())
+            .into_iter()
+            .collect(),
+        false => of(Kind::Settings),
+    };
+    let has_content = !prompts.is_empty() || !resources.is_empty() || !settings.is_empty();
     let sources = match (
         tools.is_empty() && (has_content || !is_whole_project),
         is_whole_project,
@@ -117,11 +124,22 @@ fn judged(args: &Args) -> Result<Verdict, String> {
         let asked_for = paths(&resources);
         verdict.take(load_resources(resources), asked_for, "resource");
     }
+    for path in settings {
+        let missing = format!("there is no file {}", path.display());
+        path.symlink_metadata().map_err(|_| missing)?;
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        // The user's lies elsewhere.
+        let is_of_project = real.parent().is_some_and(|it| it.ends_with(".ahma"));
+        verdict.take_settings(settings::read(files::read_file(path), is_of_project));
+    }
     Ok(verdict)
 }
 
 /// What a file is, or the files of a directory are, by the name of the directory.
 fn kind_of(path: &Path) -> Kind {
+    if path.extension().is_some_and(|it| it == "toml") {
+        return Kind::Settings;
+    }
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = match path.is_dir() {
         true => Some(real.as_path()),

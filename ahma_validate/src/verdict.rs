@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ahma_core::config::content::Loaded;
+use ahma_core::config::settings::SettingsFile;
 use ahma_core::config::{Catalog, Fault, RejectedFile, WarnedFile};
 
 /// What was found.
@@ -37,6 +38,22 @@ impl Verdict {
         self.rejected.extend(loaded.rejected);
         self.warned.extend(loaded.warned);
         self.asked_for.extend(asked_for);
+    }
+
+    pub(crate) fn take_settings(&mut self, file: SettingsFile) {
+        self.asked_for.push(file.path.clone());
+        if file.faults.is_empty() {
+            let tables = file.scopes.iter().chain(&file.profiles);
+            let count = tables.map(|(_, settings)| settings.len()).sum::<usize>();
+            self.good_files += 1;
+            self.offered.push((file.server.len() + count, "setting"));
+        } else {
+            self.rejected.push(RejectedFile {
+                path: file.path,
+                text: file.text,
+                faults: file.faults,
+            });
+        }
     }
 
     /// Whether every file is served.

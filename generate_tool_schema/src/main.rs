@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use ahma_core::config::content::{prompt_file_schema_text, resource_file_schema_text};
 use ahma_core::config::downstream::mcp_config_schema_text;
+use ahma_core::config::settings::settings_file_schema_text;
 use ahma_core::config::tool_file_schema_text;
 use clap::Parser;
 
@@ -23,7 +24,7 @@ Examples:
   generate_tool_schema --prompts --output .ahma/prompt.schema.json
           the schema of prompt files; that of resource files with --resources";
 
-/// Prints the JSON Schema (2020-12) of tool files, of prompt files, of resource files, or of `mcp.json`. With it, an editor completes, explains and checks
+/// Prints the JSON Schema (2020-12) of tool files, of prompt files, of resource files, of `mcp.json`, or of `ahma.toml`. With it, an editor completes, explains and checks
 /// such a file while it is written.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES)]
@@ -47,6 +48,10 @@ struct Args {
     /// The schema of resource files.
     #[arg(long, conflicts_with_all = ["mcp_config", "prompts"])]
     resources: bool,
+
+    /// The schema of `ahma.toml`, which has the settings of the server.
+    #[arg(long, conflicts_with_all = ["mcp_config", "prompts", "resources"])]
+    config: bool,
 }
 
 fn main() -> ExitCode {
@@ -55,6 +60,7 @@ fn main() -> ExitCode {
         () if args.mcp_config => (mcp_config_schema_text(), "--mcp-config "),
         () if args.prompts => (prompt_file_schema_text(), "--prompts "),
         () if args.resources => (resource_file_schema_text(), "--resources "),
+        () if args.config => (settings_file_schema_text(), "--config "),
         () => (tool_file_schema_text(), ""),
     };
     let outcome = match (&args.output, &args.check) {

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::auth_args::AuthCommand;
 use super::downstream_args::DownstreamCommand;
+use crate::service::SettingOrigin;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +41,11 @@ pub(super) struct Args {
     /// What to do instead of serving.
     #[command(subcommand)]
     pub(super) command: Option<Command>,
+
+    /// Settings that come after flags and variables. Default: `ahma.toml` in the user's configuration directory, when it
+    /// is there. Settings are named as the flags.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(super) config: Option<PathBuf>,
 
     /// What to do.
     #[arg(long, visible_alias = "transport", value_enum, default_value_t = Mode::Stdio)]
@@ -85,6 +91,10 @@ pub(super) struct Args {
     /// Allow the scope to be `/` or the home directory.
     #[arg(long)]
     pub(super) allow_wide_scope: bool,
+
+    /// Bundles of grants by their names, such as `java` or `docker`; `ahma_mcp doctor --profiles` shows them.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(super) profile: Vec<String>,
 
     /// One more path that commands may read; may be given several times.
     #[arg(long, value_name = "PATH")]
@@ -255,6 +265,10 @@ pub(super) struct Args {
     /// Log details for troubleshooting; the same as --log-level debug.
     #[arg(long, conflicts_with = "log_level")]
     pub(super) debug: bool,
+
+    /// Settings that are not the default, and who decided them.
+    #[arg(skip)]
+    pub(super) origins: Vec<SettingOrigin>,
 }
 
 /// What is done instead of serving.

@@ -120,6 +120,7 @@ fn shared(
     config.say_warning = logging.say_on_stderr(&settings.log);
     config.report_trouble = trace.map(report);
     config.warnings.clone_from(&logging.warnings);
+    config.settings.clone_from(&settings.origins);
     config.endpoint = EndpointInfo::new(settings.mode.name(), is_isolated);
     Ok(SharedResources::new(config)?)
 }

@@ -21,6 +21,7 @@ use super::settings_error::SettingsError;
 use super::tool_args::{absolute, tool_file_rules};
 use crate::operation::Retention;
 use crate::scope::{ScopeConfig, Siblings, tool_places};
+use crate::service::SettingOrigin;
 
 /// Everything the server needs to know to start.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub(super) struct Settings {
     /// Why the scope is to be named by the client: the server was started in no project. Its own scope is an empty directory
     /// then.
     pub(super) scope_by_roots: Option<ScopeError>,
+    /// What is not the default, and who decided it.
+    pub(super) origins: Vec<SettingOrigin>,
 }
 
 /// Of the commands that run at the same time, a scope has a part where there are several: the others need some too.
@@ -166,6 +169,7 @@ impl Settings {
             spool_bytes: u64::from(args.spool_mb) << 20,
             downstream: DownstreamFile::resolve(args, user, directory, &writable),
             scope_by_roots,
+            origins: args.origins.clone(),
             http,
             scope,
         })

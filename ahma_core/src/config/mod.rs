@@ -11,6 +11,7 @@
 pub mod content;
 pub mod downstream;
 pub mod files;
+pub mod settings;
 
 mod catalog;
 mod checked;

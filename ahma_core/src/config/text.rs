@@ -369,7 +369,7 @@ pub(super) fn line_of(text: &str, pointer: &str) -> usize {
 }
 
 /// Line and column, both counted from 1, of a byte offset. A column is a character.
-fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -221,6 +221,7 @@ impl Scope {
             endpoint,
             started: shared.started,
             warnings: shared.warnings.clone(),
+            settings: Arc::clone(&shared.settings),
             owner: prepared.owner,
         };
         Ok(Scope {

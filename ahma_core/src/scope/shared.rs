@@ -18,7 +18,7 @@ use crate::operation::{OperationState, OperationStore};
 use crate::output::{SPOOL_TOTAL, SpoolBudget};
 use crate::owner_warnings::SayWarning;
 use crate::registry::ForeignServers;
-use crate::service::EndpointInfo;
+use crate::service::{EndpointInfo, SettingOrigin};
 use crate::tamper::Guard;
 
 /// This program, even when the file it was started from has been replaced or removed meanwhile.
@@ -54,6 +54,8 @@ pub struct SharedConfig {
     pub secret: Vec<PathBuf>,
     /// What the operator should know; `get_server_info` tells it.
     pub warnings: Vec<String>,
+    /// Settings that are not the default; `get_server_info` tells them.
+    pub settings: Vec<SettingOrigin>,
     /// How the program is reached.
     pub endpoint: EndpointInfo,
 }
@@ -75,6 +77,7 @@ impl SharedConfig {
             homes: None,
             secret: Vec::new(),
             warnings: Vec::new(),
+            settings: Vec::new(),
             endpoint: EndpointInfo::new("stdio", false),
         }
     }
@@ -104,6 +107,7 @@ pub struct SharedResources {
     pub(super) homes: Option<PathBuf>,
     pub(super) secret: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
+    pub(super) settings: Arc<[SettingOrigin]>,
     pub(super) endpoint: EndpointInfo,
     /// Servers that stand behind this one.
     foreign: OnceLock<Arc<dyn ForeignServers>>,
@@ -136,6 +140,7 @@ impl SharedResources {
             homes: config.homes,
             secret: config.secret,
             warnings: config.warnings,
+            settings: config.settings.into(),
             endpoint: config.endpoint,
             foreign: OnceLock::new(),
             stores: Mutex::default(),

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::endpoint_info::EndpointInfo;
 use super::proposals::Proposals;
+use super::setting_origin::SettingOrigin;
 use crate::executor::{Environment, Executor, HostPool, InternalCommands};
 use crate::file_watch::FileWatch;
 use crate::operation::OperationStore;
@@ -44,6 +45,8 @@ pub(crate) struct ServiceContext {
     pub(crate) started: SystemTime,
     /// What the operator should know, such as a log that cannot be written.
     pub(crate) warnings: Vec<String>,
+    /// Settings that are not the default.
+    pub(crate) settings: Arc<[SettingOrigin]>,
     /// What the owner of this scope has been warned of.
     pub(crate) owner: Arc<OwnerWarnings>,
 }

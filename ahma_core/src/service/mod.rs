@@ -83,6 +83,7 @@ mod sealed_state;
 mod sequence;
 #[cfg(feature = "server")]
 mod sequence_plan;
+mod setting_origin;
 #[cfg(feature = "server")]
 mod subscriber;
 #[cfg(feature = "server")]
@@ -110,3 +111,4 @@ pub use one_client::AhmaService;
 pub(crate) use proposals::Proposals;
 #[cfg(feature = "server")]
 pub(crate) use scope_binding::ScopeFactory;
+pub use setting_origin::SettingOrigin;

@@ -127,6 +127,7 @@ fn the_other_committed_schemas_are_up_to_date() {
         ("--mcp-config", "mcp-config"),
         ("--prompts", "prompt"),
         ("--resources", "resource"),
+        ("--config", "ahma"),
     ] {
         let committed = repository().join(format!("docs/{name}.schema.json"));
         let args = [flag, "--check", committed.to_str().unwrap()];

@@ -71,6 +71,7 @@ async fn document(context: &ServiceContext) -> Result<Value, CallError> {
             "execution_modes": modes,
         },
         "sandbox": sandbox(context, &report).await,
+        "settings": &*context.settings,
         "tools": described(&tools, context.registry.held_back().as_deref()),
         "content": content(&context.registry.content().borrow()),
         "operations": {

@@ -32,6 +32,9 @@ mod offline;
 mod output;
 mod profiles;
 mod reach;
+mod run_args;
+mod run_command;
+mod run_streams;
 mod server;
 mod settings;
 mod settings_error;
@@ -62,6 +65,7 @@ pub fn main_impl() -> ExitCode {
     match &args.command {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
+        Some(Command::Run(command)) => return run_command::run(&args, command),
         None => {}
     }
     match args.mode {
@@ -73,6 +77,8 @@ pub fn main_impl() -> ExitCode {
 /// The arguments of this process, with what settings files add to them.
 fn arguments() -> Result<Args, StartupError> {
     let words: Vec<_> = std::env::args_os().collect();
+    let given = Args::command().get_matches_from(&words);
+    let words = run_args::with_flags_of_the_server(&words, &given);
     let given = Args::command().get_matches_from(&words);
     let args = Args::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     let environment = std::env::vars_os().collect();

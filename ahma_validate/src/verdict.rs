@@ -48,6 +48,7 @@ impl Verdict {
             self.good_files += 1;
             self.offered.push((file.server.len() + count, "setting"));
         } else {
+            self.offered.push((0, "setting"));
             self.rejected.push(RejectedFile {
                 path: file.path,
                 text: file.text,

@@ -270,7 +270,8 @@ pub struct Finished {
 }
 
 impl Finished {
-    fn of(output: Output) -> Self {
+    /// What this was.
+    pub fn of(output: Output) -> Self {
         Finished {
             code: output.status.code().expect("the program ended by itself"),
             stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::auth_args::AuthCommand;
 use super::downstream_args::DownstreamCommand;
+use super::run_args::RunArgs;
 use crate::service::SettingOrigin;
 
 const EXAMPLES: &str = "\
@@ -23,6 +24,8 @@ Examples:
           the tools of this project, as JSON
   ahma_mcp --tools core,gh,-git_push
           list the tools of gh too, and not git_push
+  ahma_mcp run -- cargo test
+          run a command as an agent's would run, and say what was refused
   ahma_mcp downstream check
           whether other servers behind this one still offer what was approved
   ahma_mcp auth login jira
@@ -286,6 +289,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: DownstreamCommand,
     },
+    /// Run a command as an agent's would run, and say what the sandbox refused.
+    Run(RunArgs),
 }
 
 /// How much is logged.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ahma_contract::UserDirectories;
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use super::args::Args;
 use super::settings::Settings;
 use super::startup_error::StartupError;
-use crate::scope::{SharedConfig, SharedResources, real_as_far_as_it_exists};
+use crate::scope::{SharedConfig, SharedResources, in_reach, real_as_far_as_it_exists};
 
 /// What such a subcommand works with.
 pub(super) struct Offline {
@@ -34,7 +34,19 @@ impl Offline {
         let directory = std::env::current_dir().map_err(|error| usage(&error))?;
         let settings = Settings::resolve(args, &environment, &user, &directory, None);
         let settings = settings.map_err(|error| usage(&error))?;
-        Self::of(settings, environment, user, None)
+        Self::of(settings, environment, user, (None, None))
+    }
+
+    /// The same, with the homes that commands of a server have.
+    pub(super) fn as_a_server(args: &Args) -> Result<Self, StartupError> {
+        let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let user = UserDirectories::of_this_user();
+        let directory = std::env::current_dir().map_err(|error| usage(&error))?;
+        let settings = Settings::resolve(args, &environment, &user, &directory, None);
+        let settings = settings.map_err(|error| usage(&error))?;
+        let homes = user.cache.clone().map(|it| it.join("homes"));
+        let homes = homes.filter(|it| !in_reach(it, &settings.writable()));
+        Self::of(settings, environment, user, (None, homes))
     }
 
     /// The same, or in an empty directory for who is at home, in no project.
@@ -42,20 +54,21 @@ impl Offline {
         let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         let user = UserDirectories::of_this_user();
         let (settings, nowhere) = settings_anywhere(args, &environment, &user)?;
-        Self::of(settings, environment, user, nowhere)
+        Self::of(settings, environment, user, (nowhere, None))
     }
 
     fn of(
         settings: Settings,
         environment: BTreeMap<OsString, OsString>,
         user: UserDirectories,
-        nowhere: Option<TempDir>,
+        (nowhere, homes): (Option<TempDir>, Option<PathBuf>),
     ) -> Result<Self, StartupError> {
         // Without the results of earlier servers: every check is made.
         let mut config = SharedConfig::new(environment.clone(), &[]);
         config.reachable = settings.reachable();
         let secret = [&user.state, &user.cache].into_iter().flatten();
         config.secret = secret.map(|it| real_as_far_as_it_exists(it)).collect();
+        config.homes = homes;
         let shared = SharedResources::new(config)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

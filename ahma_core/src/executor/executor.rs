@@ -133,6 +133,12 @@ impl Executor {
         Ok(operation)
     }
 
+    /// Says why the sandbox was in the way of a command, where there is one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn explainer(&self) -> Option<ExplainFailure> {
+        self.explain.clone()
+    }
+
     /// The operations.
     pub fn store(&self) -> &Arc<OperationStore> {
         &self.store

@@ -17,6 +17,8 @@ mod git_identity;
 mod git_worktree;
 mod kept_home;
 mod manager;
+#[cfg(feature = "cli")]
+mod one_script;
 mod open_error;
 mod prepare;
 mod protection;

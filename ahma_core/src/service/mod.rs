@@ -83,6 +83,7 @@ mod sealed_state;
 mod sequence;
 #[cfg(feature = "server")]
 mod sequence_plan;
+#[cfg(feature = "server")]
 mod setting_origin;
 #[cfg(feature = "server")]
 mod subscriber;
@@ -99,7 +100,7 @@ mod wanted_level;
 
 #[cfg(feature = "server")]
 pub use call_error::CallError;
-#[cfg(feature = "server")]
+#[cfg(feature = "cli")]
 pub(crate) use content::{ContentKind, merged};
 #[cfg(feature = "server")]
 pub(crate) use context::{CallStyle, Commands, ServiceContext};
@@ -111,4 +112,5 @@ pub use one_client::AhmaService;
 pub(crate) use proposals::Proposals;
 #[cfg(feature = "server")]
 pub(crate) use scope_binding::ScopeFactory;
+#[cfg(feature = "server")]
 pub use setting_origin::SettingOrigin;

@@ -41,6 +41,8 @@ mod refusals;
 #[cfg(feature = "cli")]
 mod restrictions;
 mod robustness;
+#[cfg(feature = "cli")]
+mod run_command;
 mod schema_agreement;
 #[cfg(feature = "cli")]
 mod scopes;

@@ -84,3 +84,20 @@ fn programs_read_warnings_apart_from_faults() {
     assert_eq!(finished.code, 0);
     insta::assert_snapshot!(finished.stdout);
 }
+
+/// Proves: P71.
+#[test]
+fn settings_are_checked_by_their_name_and_those_of_a_project_more_narrowly() {
+    let workspace = Workspace::new();
+    let wide = "[server]\nnetwork = \"on\"\nprofile = [\"java\"]\n";
+    workspace.write("mine.toml", wide);
+    let finished = workspace.run(AHMA_VALIDATE, &["mine.toml"]);
+    assert_eq!(
+        (finished.code, finished.stdout.as_str()),
+        (0, "1 file good, offering 2 settings\n")
+    );
+    workspace.write(".ahma/ahma.toml", wide);
+    let finished = workspace.run(AHMA_VALIDATE, &[]);
+    assert_eq!(finished.code, 1);
+    insta::assert_snapshot!(finished.stdout);
+}

@@ -130,7 +130,7 @@ impl Reader<'_> {
                 "settings stand below `[server]`, or below `[scope.\"PATH\"]` for one project"
                     .to_owned()
             }
-            None => match nearest(found, TABLES.into_iter()) {
+            None => match nearest(found, TABLES) {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "known: `[server]`, `[scope.\"PATH\"]`, `[profile.NAME]`".to_owned(),
             },

@@ -103,3 +103,34 @@ fn a_repository_cannot_make_the_question_run_its_programs() {
     served.project.run("git", &["status"]);
     assert!(mark.exists());
 }
+
+/// Proves: P73.
+#[test]
+fn settings_that_are_not_the_default_are_told_with_where_they_come_from() {
+    let config = Workspace::new();
+    config.write("ahma_mcp/ahma.toml", "[server]\ntimeout = 77\n");
+    let project = Workspace::new();
+    project.write(".ahma/ahma.toml", "[server]\nno-shell = true\n");
+    let variables = [
+        ("XDG_CONFIG_HOME", config.path().to_str().unwrap()),
+        ("AHMA_NETWORK", "off"),
+    ];
+    let mut served = Served::start_in(project, &["--keep-minutes", "5"], &variables);
+    let told = served.client.call("get_server_info", &json!({})).structured;
+    let file = config.path().join("ahma_mcp/ahma.toml");
+    let own = served.project.path().join(".ahma/ahma.toml");
+    let settings = told["settings"].as_array().unwrap().iter();
+    let about = |it: &&Value| it["name"] != "inline-ms";
+    let settings: Vec<&Value> = settings.filter(about).collect();
+    assert_eq!(
+        json!(settings),
+        json!([
+            { "name": "network", "value": "off", "source": "variable AHMA_NETWORK" },
+            { "name": "timeout", "value": "77", "source": format!("[server] of {}:2", file.display()) },
+            { "name": "keep-minutes", "value": "5", "source": "flag" },
+            { "name": "no-shell", "value": "true", "source": format!("{}:2", own.display()) },
+        ])
+    );
+    assert_eq!(told["sandbox"]["network"], false);
+    assert_eq!(told["capabilities"]["shell"], false);
+}

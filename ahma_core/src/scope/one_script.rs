@@ -1,0 +1,64 @@
+//! What a program needs that runs one script in a scope by itself, without operations: the shell, and why it failed. Must not run it.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use ahma_sandbox::{Exit, Input};
+
+use super::Scope;
+use crate::config::{Restrictions, ResultSpec};
+use crate::executor::command_line::Arg;
+use crate::executor::{CommandKind, CommandPlan, ExplainFailure, FailedCommand};
+use crate::operation::OperationState;
+
+impl Scope {
+    /// The shell that scripts run in.
+    pub(crate) fn shell(&self) -> OsString {
+        self.context().commands.shell.clone().into()
+    }
+
+    /// Says why the sandbox was in the way; none where there is no sandbox.
+    pub(crate) fn explainer(&self) -> Option<ExplainFailure> {
+        self.context().executor.explainer()
+    }
+
+    /// A script that has failed, with what it wrote and whether some of that is missing.
+    pub(crate) fn failed_script(
+        &self,
+        script: &str,
+        exit: Exit,
+        (output, is_cut): (String, bool),
+    ) -> FailedCommand {
+        let commands = &self.context().commands;
+        let shell = commands.shell.to_string_lossy().into_owned();
+        let arguments = vec![
+            Arg::Text(shell),
+            Arg::from("-c"),
+            Arg::from("--"),
+            Arg::Text(script.to_owned()),
+        ];
+        FailedCommand {
+            plan: CommandPlan {
+                tool: "run".to_owned(),
+                kind: CommandKind::Script,
+                arguments,
+                environment: Arc::clone(&commands.environment),
+                working_directory: self.directory().to_owned(),
+                input: Input::Nothing,
+                input_writer: None,
+                deadline: None,
+                is_service: false,
+                restrictions: Restrictions::default(),
+                success_exit_codes: Vec::new(),
+                output: ResultSpec::default(),
+                events: None,
+            },
+            state: OperationState::Failed,
+            exit_code: exit.code,
+            signal: exit.signal,
+            output,
+            is_cut,
+            limit_reached: None,
+        }
+    }
+}

@@ -51,6 +51,7 @@ mod rubbish;
 mod scripted;
 mod sequences;
 mod server_info;
+mod sign_in_clients;
 mod sign_in_commands;
 mod sign_in_world;
 mod signing_in;

@@ -155,9 +155,7 @@ fn with_a_redirect_uri_whose_port_is_taken_the_answer_is_pasted() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let redirect = format!("http://127.0.0.1:{port}/callback");
-    let oauth = json!({ "redirect_uri": redirect });
-    let entry = json!({ "url": world.url, "oauth": oauth });
-    world.behind.name(&json!({ "notes": entry }));
+    world.name(json!({ "oauth": { "redirect_uri": redirect } }));
     let login = Pasting::begin(&world);
     let sent = sent_to(&login.url);
     assert!(sent.starts_with(&redirect), "{sent}");

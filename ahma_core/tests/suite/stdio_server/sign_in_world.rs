@@ -1,5 +1,6 @@
 //! A server that wants to know who asks, with an authorization server beside it: processes of the test's on loopback ports.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ use super::behind::{Behind, names, script};
 pub(super) struct World {
     pub(super) behind: Behind,
     pub(super) url: String,
+    /// Of every program of ours.
+    pub(super) variables: BTreeMap<&'static str, String>,
     server: Child,
 }
 
@@ -33,11 +36,17 @@ impl World {
 
     /// With tokens that live so many seconds.
     pub(super) fn with(life: u32) -> Self {
+        Self::behaving(life, &[])
+    }
+
+    /// The same, with a server that is told to behave so.
+    pub(super) fn behaving(life: u32, options: &[&str]) -> Self {
         let behind = Behind::new(&json!({}));
         let log = behind.log();
         let mut server = Command::new("python3")
             .args([script(), "--http=0".to_owned(), format!("--oauth={life}")])
             .arg(format!("--log={}", log.display()))
+            .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -46,22 +55,36 @@ impl World {
         let output = server.stdout.take().unwrap();
         BufReader::new(output).read_line(&mut port).unwrap();
         let url = format!("http://127.0.0.1:{}/mcp", port.trim());
-        behind.name(&json!({ "notes": { "type": "http", "url": url } }));
-        World {
+        let state = behind.place.path().join("state");
+        let variables = BTreeMap::from([
+            ("XDG_STATE_HOME", state.to_str().unwrap().to_owned()),
+            // Nobody's keyring.
+            (
+                "DBUS_SESSION_BUS_ADDRESS",
+                "unix:path=/nonexistent".to_owned(),
+            ),
+        ]);
+        let world = World {
             behind,
             url,
+            variables,
             server,
-        }
+        };
+        world.name(json!({}));
+        world
     }
 
-    pub(super) fn state(&self) -> String {
-        self.behind
-            .place
-            .path()
-            .join("state")
-            .to_str()
-            .unwrap()
-            .to_owned()
+    /// Names the server, with further fields of its entry.
+    pub(super) fn name(&self, further: Value) {
+        let mut entry = further;
+        entry["type"] = json!("http");
+        entry["url"] = json!(self.url);
+        self.behind.name(&json!({ "notes": entry }));
+    }
+
+    pub(super) fn variables(&self) -> Vec<(&str, &str)> {
+        let variables = self.variables.iter();
+        variables.map(|(name, it)| (*name, it.as_str())).collect()
     }
 
     /// The owner's command line, with a browser that goes where it is sent.
@@ -75,10 +98,8 @@ impl World {
             .arg("auth")
             .args(arguments)
             .current_dir(self.behind.project())
-            .env("XDG_STATE_HOME", self.state())
             .env("BROWSER", browser())
-            // Nobody's keyring.
-            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
+            .envs(&self.variables);
         command
     }
 
@@ -98,8 +119,7 @@ impl World {
     }
 
     pub(super) fn start(&self) -> McpProcess {
-        let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
-        self.behind.start_with(&[], &[bus])
+        self.behind.start_with(&[], &self.variables())
     }
 
     /// A client with these capabilities, in the way of 2025-11-25 or without a handshake.
@@ -111,12 +131,8 @@ impl World {
             "--mcp-config",
             config.to_str().unwrap(),
         ];
-        let state = self.state();
-        let variables = [
-            ("XDG_STATE_HOME", state.as_str()),
-            ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent"),
-        ];
-        let mut client = McpProcess::start(AHMA_MCP, &arguments, self.behind.project(), &variables);
+        let (project, variables) = (self.behind.project(), self.variables());
+        let mut client = McpProcess::start(AHMA_MCP, &arguments, project, &variables);
         if let Some(elicitation) = elicitation {
             let params = json!({
                 "protocolVersion": "2025-11-25", "capabilities": { "elicitation": elicitation },

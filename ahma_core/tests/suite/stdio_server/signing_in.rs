@@ -49,8 +49,7 @@ fn while_nobody_is_signed_in_tools_stay_listed_and_a_call_answers_with_the_url()
     let world = World::new();
     world.known_and_signed_out();
     // Not even where all is logged.
-    let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent");
-    let mut client = world.behind.start_with(&["--debug"], &[bus]);
+    let mut client = world.behind.start_with(&["--debug"], &world.variables());
     assert!(names(&mut client).contains(&"notes_echo".to_owned()));
     let refused = client.call("notes_echo", &json!({ "text": "hello" }));
     assert!(refused.is_error, "{refused:?}");

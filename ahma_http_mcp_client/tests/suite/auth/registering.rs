@@ -67,6 +67,24 @@ async fn by_hand_comes_before_a_document_and_a_document_before_asking() {
 
 /// Proves: C62.
 #[tokio::test]
+async fn the_shipped_document_says_of_us_what_a_registration_says() {
+    let realm = Realm::new().await;
+    realm.sign_in().await.unwrap();
+    let asked = realm.listener.asked_at("/register");
+    let mut registration: Value = serde_json::from_str(&asked[0].body).unwrap();
+    let uri = registration["redirect_uris"][0].as_str().unwrap();
+    let mut uri: reqwest::Url = uri.parse().unwrap();
+    // It is another one each time, which authorization servers have to allow on this machine.
+    uri.set_port(None).unwrap();
+    registration["redirect_uris"] = json!([uri]);
+    registration["client_id"] = json!("https://example.com/ahma_mcp/client-metadata.json");
+    let shipped = ahma_tests::repository().join("docs/client-metadata.json");
+    let shipped: Value = serde_json::from_slice(&std::fs::read(shipped).unwrap()).unwrap();
+    assert_eq!(shipped, registration);
+}
+
+/// Proves: C62.
+#[tokio::test]
 async fn a_client_that_was_registered_elsewhere_is_not_mentioned() {
     let realm = Realm::new().await;
     let elsewhere = Some("https://as.elsewhere.test".to_owned());

@@ -49,6 +49,7 @@ pub(super) async fn find(
         let what = "the authorization server does not say that it supports PKCE with S256";
         return Err(unknown(what.to_owned()));
     }
+    // They may be at other origins than the issuer: its metadata is its own word, and codes are bound by PKCE.
     for endpoint in [&metadata.authorization_endpoint, &metadata.token_endpoint] {
         let url: Url = endpoint
             .parse()

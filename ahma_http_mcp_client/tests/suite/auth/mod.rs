@@ -17,3 +17,4 @@ mod registering;
 mod renewing;
 mod scopes;
 mod signing_in;
+mod token_endpoint;

@@ -94,6 +94,17 @@ impl Realm {
         }
     }
 
+    /// Its endpoints at another origin of this machine.
+    pub(super) async fn second_origin(&self) -> Listener {
+        let (rules, given) = (Arc::clone(&self.rules), Arc::clone(&self.given));
+        let base = self.base.clone();
+        let answering = move |asked: &Asked| {
+            let (rules, mut given) = (rules.lock().unwrap(), given.lock().unwrap());
+            answer(asked, &base, &rules, &mut given)
+        };
+        Listener::start(|_| answering).await
+    }
+
     pub(super) fn rule(&self, change: impl FnOnce(&mut Rules)) {
         change(&mut self.rules.lock().unwrap());
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use ahma_http_mcp_client::auth::Challenge;
 use ahma_http_mcp_client::{PeerFacts, Request, RequestError};
 use ahma_transport::QUESTION;
 use serde::Deserialize;
@@ -104,7 +105,7 @@ impl Upstream {
                     return self.question_or_not(result, peer, &call.asking);
                 }
                 // It was lost before it was sent; the next connection takes it, once.
-                Err(error) if is_first && error.has_not_run() => {
+                Err(error) if is_first && error.has_not_run() && !wants_more(&error) => {
                     is_first = false;
                     self.give_up(connection, &error);
                 }
@@ -179,6 +180,12 @@ impl Upstream {
             }
         }
     }
+}
+
+/// Whether the token is good, but does not allow enough: in another conversation it would not either.
+fn wants_more(error: &RequestError) -> bool {
+    matches!(error, RequestError::Unauthorized { challenge: Some(challenge) }
+        if Challenge::parse(challenge).is_insufficient_scope)
 }
 
 /// How a server may ask by requests.

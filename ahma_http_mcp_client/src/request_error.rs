@@ -68,6 +68,9 @@ pub enum RequestError {
         /// Its challenge, as it gave it.
         challenge: Option<String>,
     },
+    /// The server refuses, and asks nobody to sign in (status 403); with what it said.
+    #[error("the server refuses this with status 403 Forbidden: {0}")]
+    Forbidden(String),
     /// The server does not know the session any more.
     #[error("the server has forgotten the session")]
     SessionGone,
@@ -79,9 +82,11 @@ impl RequestError {
         match self {
             RequestError::Transport { may_have_run, .. } => !may_have_run,
             RequestError::Unauthorized { .. } | RequestError::SessionGone => true,
-            RequestError::Refused(_) | RequestError::BadAnswer(_) | RequestError::Timeout(_) => {
-                false
-            }
+            // Something between may have refused the answer only.
+            RequestError::Forbidden(_)
+            | RequestError::Refused(_)
+            | RequestError::BadAnswer(_)
+            | RequestError::Timeout(_) => false,
         }
     }
 

@@ -115,15 +115,17 @@ async fn answer(process: &Process, port: u16, options: &ClientOptions) -> Result
             options.connect_timeout = left;
             match Client::at(&entry(&origin), options).await {
                 Ok(client) => return Ok(client),
-                Err(RequestError::Unauthorized { .. }) => match other.take() {
-                    Some(other) => origin = other,
-                    None => {
-                        let why = format!(
-                            "it refuses our requests; it has to accept those with the origin {ORIGIN}, or with {origin}"
-                        );
-                        return Err(Fault::Other(why));
+                Err(RequestError::Unauthorized { .. } | RequestError::Forbidden(_)) => {
+                    match other.take() {
+                        Some(other) => origin = other,
+                        None => {
+                            let why = format!(
+                                "it refuses our requests; it has to accept those with the origin {ORIGIN}, or with {origin}"
+                            );
+                            return Err(Fault::Other(why));
+                        }
                     }
-                },
+                }
                 Err(error) if error.has_not_run() && !left.is_zero() => sleep(TRY_EVERY).await,
                 Err(error) if error.has_not_run() || matches!(error, RequestError::Timeout(_)) => {
                     return Err(silent(port));

@@ -9,6 +9,7 @@ use http::{HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
 
 use super::http_failure::not_reached;
+use crate::auth::Challenge;
 use crate::authorization::{Authorization, Refusal};
 use crate::http::is_here;
 use crate::request_error::RequestError;
@@ -40,12 +41,7 @@ impl Authorized {
         let again = request.try_clone();
         let token = authorization.token().await?;
         let response = sent(request, token.as_ref()).await?;
-        let refusal = match response.status() {
-            StatusCode::UNAUTHORIZED => Some(Refusal::Token),
-            StatusCode::FORBIDDEN if is_for_scope(&response) => Some(Refusal::Scope),
-            _ => None,
-        };
-        let (Some(refusal), Some(again)) = (refusal, again) else {
+        let (Some(refusal), Some(again)) = (refusal(&response), again) else {
             if let Some(token) = &token {
                 authorization.accepted(token);
             }
@@ -78,8 +74,15 @@ async fn sent(request: RequestBuilder, token: Option<&Secret>) -> Result<Respons
     response.map_err(|error| not_reached(&error))
 }
 
-fn is_for_scope(response: &Response) -> bool {
-    challenge(response).is_some_and(|it| it.contains("insufficient_scope"))
+/// Whether a server wants to know who asks, or wants more of whoever does. A 403 that does not say so is about something else.
+pub(super) fn refusal(response: &Response) -> Option<Refusal> {
+    let wants_more =
+        || challenge(response).is_some_and(|it| Challenge::parse(&it).is_insufficient_scope);
+    match response.status() {
+        StatusCode::UNAUTHORIZED => Some(Refusal::Token),
+        StatusCode::FORBIDDEN if wants_more() => Some(Refusal::Scope),
+        _ => None,
+    }
 }
 
 /// What a server says when it refuses a request.

@@ -226,7 +226,7 @@ impl Inner {
         if let Some(session) = session.filter(|_| status.is_success()) {
             lock(&self.session).get_or_insert_with(|| session.clone());
         }
-        if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
+        if authorized::refusal(&response).is_some() {
             let challenge = authorized::challenge(&response);
             return Err(RequestError::Unauthorized { challenge });
         }
@@ -243,6 +243,9 @@ impl Inner {
         let body = self.body(response).await?;
         // Errors of the protocol come with statuses that say the same.
         let beginning = body[..body.len().min(SHOWN)].to_vec();
+        if status == StatusCode::FORBIDDEN {
+            return Err(RequestError::Forbidden(shown(&beginning)));
+        }
         if kind == "application/json" && !body.is_empty() {
             self.exchange.receive_any(body).await;
         }

@@ -166,6 +166,9 @@ impl Upstream {
             RequestError::Unauthorized { .. } => ForeignError::Unavailable(format!(
                 "the server `{server}` wants a token, or another one than it was shown; its owner has to give one in `headers`"
             )),
+            RequestError::Forbidden(said) => ForeignError::Refused(format!(
+                "the server `{server}` refuses the call with status 403 Forbidden: {said}. Ask whoever runs it what is missing"
+            )),
             error if error.has_not_run() => ForeignError::Unavailable(format!(
                 "the server `{server}` could not be asked: {error}. Nothing was done"
             )),

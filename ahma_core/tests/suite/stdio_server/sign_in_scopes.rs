@@ -69,3 +69,39 @@ fn a_call_that_needs_more_answers_with_the_url_and_others_go_on_meanwhile() {
     );
     assert_eq!(world.behind.count(BOTH), 1);
 }
+
+/// Proves: C69.
+#[test]
+fn a_call_that_is_forbidden_asks_nobody_to_sign_in() {
+    let world = World::behaving(3600, &["--forbids"]);
+    world.login();
+    let mut client = world.start();
+    until(|| names(&mut client).contains(&"notes_fail".to_owned()));
+    let conversations = || world.behind.count("http server/discover");
+    let before = conversations();
+    let refused = client.call("notes_fail", &json!({}));
+    let why = "the server `notes` refuses the call with status 403 Forbidden: \"not from here\"";
+    assert!(
+        refused.is_error && refused.text.contains(why),
+        "{refused:?}"
+    );
+    assert!(!refused.text.contains("/authorize?"), "{refused:?}");
+    assert!(!refused.text.contains("sign in"), "{refused:?}");
+    let echoed = client.call("notes_echo", &json!({ "text": "hello" }));
+    assert!(!echoed.is_error, "{echoed:?}");
+    assert_eq!(info(&mut client)[0]["status"], "connected");
+    assert_eq!(conversations(), before);
+}
+
+/// Proves: C69.
+#[test]
+fn a_server_that_forbids_everything_does_not_wait_for_a_sign_in() {
+    let world = World::behaving(3600, &["--forbids=all"]);
+    world.login();
+    let mut client = world.start();
+    until(|| info(&mut client)[0]["error"].is_string());
+    let notes = &info(&mut client)[0];
+    assert_eq!(notes["status"], "error", "{notes}");
+    let why = "the server refuses this with status 403 Forbidden: \"not from here\"";
+    assert_eq!(notes["error"], why);
+}

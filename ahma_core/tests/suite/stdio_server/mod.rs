@@ -53,6 +53,7 @@ mod sequences;
 mod server_info;
 mod sign_in_clients;
 mod sign_in_commands;
+mod sign_in_keyring;
 mod sign_in_scopes;
 mod sign_in_world;
 mod signing_in;

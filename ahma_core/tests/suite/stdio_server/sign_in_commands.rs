@@ -1,6 +1,5 @@
 //! `ahma_mcp auth`, run as a program: signing in with a browser and without, who is signed in where, and signing out.
 
-use std::fs;
 use std::net::TcpListener;
 
 use ahma_tests::until;
@@ -119,33 +118,6 @@ fn the_owner_sees_who_is_signed_in_where_and_signs_out() {
             "{refused:?}"
         );
     }
-}
-
-/// Proves: C72.
-#[test]
-fn a_keyring_that_cannot_be_used_is_named_and_keeps_nobody_from_signing_in_anew() {
-    let world = World::new();
-    world.login();
-    for entry in fs::read_dir(world.tokens()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|it| it == "json") {
-            let text = fs::read_to_string(&path).unwrap();
-            let mut record: Value = serde_json::from_str(&text).unwrap();
-            record["place"] = json!("keyring");
-            record["tokens"] = Value::Null;
-            fs::write(&path, record.to_string()).unwrap();
-        }
-    }
-    let why = "its tokens are in the keyring, which cannot be used";
-    let status = world.auth(&["status"]).stdout;
-    assert!(status.contains(why), "{status}");
-    let mut client = world.start();
-    until(|| info(&mut client)[0]["status"] == "error");
-    let error = info(&mut client)[0]["error"].as_str().unwrap().to_owned();
-    assert!(error.contains(why), "{error}");
-    let again = world.auth(&["login", "notes", "--no-keyring"]);
-    assert_eq!(again.code, 0, "{again:?}");
-    until(|| names(&mut client).contains(&"notes_echo".to_owned()));
 }
 
 /// Proves: C71.

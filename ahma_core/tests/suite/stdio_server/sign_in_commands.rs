@@ -1,8 +1,9 @@
 //! `ahma_mcp auth`, run as a program: signing in with a browser and without, who is signed in where, and signing out.
 
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 
-use ahma_tests::until;
+use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
 use super::behind::{info, names};
@@ -67,6 +68,28 @@ fn without_a_browser_the_url_is_one_line_and_the_answer_can_be_pasted() {
     let (said, complaints) = login.paste(&format!("https://example.com/\n{sent}"));
     assert!(complaints.contains("paste the whole URL"), "{complaints}");
     assert!(said.contains("signed in with"), "{said}");
+}
+
+/// Proves: C2, C67.
+#[test]
+fn where_no_browser_can_be_opened_that_is_said_and_the_url_is_there_all_the_same() {
+    let mut world = World::new();
+    let place = Workspace::new();
+    // One of a terminal, which ends without having shown anything.
+    let failing = place.path().join("lynx");
+    symlink("/bin/false", &failing).unwrap();
+    place.make_directory("nothing");
+    let nothing = place.path().join("nothing").to_str().unwrap().to_owned();
+    world.variables.insert("PATH", nothing);
+    for browser in ["", "no-such-browser", failing.to_str().unwrap()] {
+        world.variables.insert("BROWSER", browser.to_owned());
+        let login = Pasting::begin_with(&world, &[]);
+        until(|| login.complaints().contains("no browser could be opened\n"));
+        let sent = sent_to(&login.url);
+        let (said, _) = login.paste(&sent);
+        assert!(said.contains("signed in with"), "{browser}: {said}");
+    }
+    assert_eq!(world.behind.count("authorize right"), 3);
 }
 
 /// Proves: C71.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use ahma_tests::mcp::McpProcess;
 use ahma_tests::{Finished, repository, until};
@@ -229,27 +231,53 @@ pub(super) fn walk(top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `auth login` of somebody who pastes: what has to be opened, and the rest of the program.
+/// `auth login` of somebody who pastes: what has to be opened, and the rest of the program. It ends with this.
 pub(super) struct Pasting {
     pub(super) url: String,
     login: Child,
-    output: BufReader<std::process::ChildStdout>,
+    output: BufReader<ChildStdout>,
+    complaints: Arc<Mutex<String>>,
+    listening: Option<JoinHandle<()>>,
 }
 
 impl Pasting {
     pub(super) fn begin(world: &World) -> Self {
+        Self::begin_with(world, &["--no-browser"])
+    }
+
+    pub(super) fn begin_with(world: &World, further: &[&str]) -> Self {
         let mut login = world
-            .auth_command(&["login", "notes", "--no-browser"])
+            .auth_command(&["login", "notes"])
+            .args(further)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        let (complaints, errors) = (Arc::<Mutex<String>>::default(), login.stderr.take());
+        let all = Arc::clone(&complaints);
+        let listening = std::thread::spawn(move || {
+            for line in BufReader::new(errors.unwrap()).lines() {
+                let mut all = all.lock().unwrap();
+                all.push_str(&line.unwrap());
+                all.push('\n');
+            }
+        });
         let mut output = BufReader::new(login.stdout.take().unwrap());
         let mut url = String::new();
         output.read_line(&mut url).unwrap();
-        let url = url.trim().to_owned();
-        Pasting { url, login, output }
+        Pasting {
+            url: url.trim().to_owned(),
+            login,
+            output,
+            complaints,
+            listening: Some(listening),
+        }
+    }
+
+    /// What it has told people so far.
+    pub(super) fn complaints(&self) -> String {
+        self.complaints.lock().unwrap().clone()
     }
 
     /// Pastes lines; what is said in the end, and what was complained of before.
@@ -258,9 +286,17 @@ impl Pasting {
         writeln!(input, "{lines}").unwrap();
         let mut said = String::new();
         self.output.read_line(&mut said).unwrap();
-        let done = self.login.wait_with_output().unwrap();
-        let complaints = String::from_utf8(done.stderr).unwrap();
-        assert!(done.status.success(), "{complaints}");
+        let status = self.login.wait().unwrap();
+        self.listening.take().unwrap().join().unwrap();
+        let complaints = self.complaints();
+        assert!(status.success(), "{complaints}");
         (said, complaints)
+    }
+}
+
+impl Drop for Pasting {
+    fn drop(&mut self) {
+        let _ = self.login.kill();
+        let _ = self.login.wait();
     }
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
-use rmcp::model::{CallToolRequestParams, ClientResult, CustomRequest, ServerRequest};
-use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RequestHandle, ServiceError};
+use rmcp::model::{CallToolRequestParams, ClientResult, CustomRequest, RequestId, ServerRequest};
+use rmcp::service::{
+    OriginatingRequestId, Peer, PeerRequestOptions, RequestContext, RequestHandle, ServiceError,
+};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -44,6 +46,7 @@ pub(super) fn of(
     };
     Asking::ByRequest(Arc::new(ClientWithSession {
         peer: context.peer.clone(),
+        call: context.id.clone(),
         key: key.to_owned(),
         takes_urls: capability.url.is_some(),
     }))
@@ -53,6 +56,8 @@ pub(super) fn of(
 #[derive(Debug)]
 struct ClientWithSession {
     peer: Peer<RoleServer>,
+    /// The request that it waits for.
+    call: RequestId,
     key: String,
     takes_urls: bool,
 }
@@ -67,7 +72,7 @@ impl AskClient for ClientWithSession {
     }
 
     fn ask(&self, params: Value) -> BoxFuture<'static, Result<Value, AskError>> {
-        let (peer, takes_urls) = (self.peer.clone(), self.takes_urls);
+        let (peer, call, takes_urls) = (self.peer.clone(), self.call.clone(), self.takes_urls);
         Box::pin(async move {
             if params["mode"] == "url" && !takes_urls {
                 return Err(error(
@@ -75,7 +80,11 @@ impl AskClient for ClientWithSession {
                     "the client of this call opens no URLs for questions",
                 ));
             }
-            request(&peer, "elicitation/create", Some(params)).await
+            let mut request = CustomRequest::new("elicitation/create", Some(params));
+            // The SDK would note it by itself only in the task of the request. Over HTTP the question travels with its answer:
+            // not every client listens to what belongs to no request.
+            request.extensions.insert(OriginatingRequestId(call));
+            put(&peer, request).await
         })
     }
 }
@@ -86,7 +95,10 @@ pub(super) async fn request(
     method: &str,
     params: Option<Value>,
 ) -> Result<Value, AskError> {
-    let request = CustomRequest::new(method, params);
+    put(peer, CustomRequest::new(method, params)).await
+}
+
+async fn put(peer: &Peer<RoleServer>, request: CustomRequest) -> Result<Value, AskError> {
     let request = ServerRequest::CustomRequest(request);
     let options = PeerRequestOptions::no_options();
     let asked = peer.send_request_with_option(request, options).await;

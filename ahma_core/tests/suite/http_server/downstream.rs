@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use ahma_tests::Workspace;
-use ahma_tests::http::{Client, Request};
+use ahma_tests::http::{Client, Request, initialize};
 use ahma_tests::http_process::HttpProcess;
+use ahma_tests::mcp::CallResult;
 use serde_json::{Value, json};
 
 use super::AHMA_MCP;
@@ -15,25 +16,26 @@ const ODD: &str = concat!(
     r#""vendorTop":1.10,"huge":12345678901234567890123,"exp":1e+5,"tools":[],"structuredContent":{"z":0.10000000000000000555,"a":null}}"#
 );
 
+/// A server of ours, with one behind it that is told to behave so.
+fn serve(project: &Workspace, place: &Workspace, options: &[&str]) -> HttpProcess {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/upstream/server.py");
+    let script = script.canonicalize().unwrap();
+    let args = [&[script.to_str().unwrap()], options].concat();
+    let server = json!({ "command": "python3", "args": args });
+    let servers = json!({ "servers": { "up": server } });
+    place.write("mcp.json", servers.to_string());
+    let config = place.path().join("mcp.json");
+    let scope = project.path().to_str().unwrap();
+    let config = config.to_str().unwrap();
+    let arguments = ["--sandbox-scope", scope, "--mcp-config", config];
+    HttpProcess::start(AHMA_MCP, &arguments, project.path())
+}
+
 /// Proves: C10, C27, C55.
 #[test]
 fn results_of_other_servers_pass_whole_in_both_lifecycles() {
     let (project, place) = (Workspace::new(), Workspace::new());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/upstream/server.py");
-    let server = json!({ "command": "python3", "args": [script.canonicalize().unwrap()] });
-    let servers = json!({ "servers": { "up": server } });
-    place.write("mcp.json", servers.to_string());
-    let config = place.path().join("mcp.json");
-    let process = HttpProcess::start(
-        AHMA_MCP,
-        &[
-            "--sandbox-scope",
-            project.path().to_str().unwrap(),
-            "--mcp-config",
-            config.to_str().unwrap(),
-        ],
-        project.path(),
-    );
+    let process = serve(&project, &place, &[]);
     for (client, is_stateless) in [(process.connect(), false), (process.stateless(), true)] {
         let expected = |text: &str| match is_stateless {
             true => format!(
@@ -85,4 +87,22 @@ fn results_of_other_servers_pass_whole_in_both_lifecycles() {
 fn result(client: &Client, method: &str, params: &Value) -> Value {
     let answer = client.request(method, params);
     answer["result"].clone()
+}
+
+/// Proves: C37.
+#[test]
+fn a_question_of_a_server_comes_with_the_answer_to_the_call() {
+    let (project, place) = (Workspace::new(), Workspace::new());
+    let process = serve(&project, &place, &["--asks", "--revision=legacy"]);
+    let mut first = initialize("2025-11-25");
+    first["params"]["capabilities"] = json!({ "elicitation": {} });
+    let client = process.stateless().connected(&first);
+    // It listens to nothing else.
+    let mut stream = client.calling("up_ask", &json!({})).open(client.address);
+    let question = stream.message("elicitation/create");
+    let given = json!({ "action": "accept", "content": { "name": "Ada" } });
+    client.answer(&question["id"], &given);
+    let result = CallResult::of(&stream.rest().answer());
+    let heard: Value = serde_json::from_str(&result.text).unwrap();
+    assert_eq!(heard, given);
 }

@@ -10,6 +10,7 @@ mod load;
 mod logs;
 mod serving;
 mod sessions;
+mod signing_in;
 mod stopping;
 mod token;
 
@@ -18,7 +19,7 @@ use std::path::Path;
 use ahma_tests::served::over_http::Served;
 use serde_json::Value;
 
-pub(super) use crate::stdio_server::memory_kb;
+pub(super) use crate::stdio_server::{memory_kb, modern_with, sign_in_world};
 
 const AHMA_MCP: &str = env!("CARGO_BIN_EXE_ahma_mcp");
 const STATE: &str = ".ahma/.mcp_server_state.json";

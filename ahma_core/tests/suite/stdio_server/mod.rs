@@ -55,7 +55,7 @@ mod sign_in_clients;
 mod sign_in_commands;
 mod sign_in_keyring;
 mod sign_in_scopes;
-mod sign_in_world;
+pub(crate) mod sign_in_world;
 mod signing_in;
 mod soak;
 mod surface;
@@ -78,7 +78,7 @@ fn unspoken_to(project: &Workspace) -> McpProcess {
 }
 
 /// Parameters of a request of 2026-07-28, from a client with these capabilities.
-fn modern_with(mut params: Value, capabilities: &Value) -> Value {
+pub(crate) fn modern_with(mut params: Value, capabilities: &Value) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },

@@ -49,7 +49,7 @@ fn an_owner_signs_in_with_a_browser_and_every_server_of_ours_has_the_token() {
             .call("notes_echo", &json!({ "text": "again" }))
             .is_error
     );
-    assert_eq!(world.behind.count("authorize right"), 1);
+    assert_eq!(world.sign_ins(), 1);
 }
 
 /// Proves: C2, C67.
@@ -89,7 +89,7 @@ fn where_no_browser_can_be_opened_that_is_said_and_the_url_is_there_all_the_same
         let (said, _) = login.paste(&sent);
         assert!(said.contains("signed in with"), "{browser}: {said}");
     }
-    assert_eq!(world.behind.count("authorize right"), 3);
+    assert_eq!(world.sign_ins(), 3);
 }
 
 /// Proves: C71.

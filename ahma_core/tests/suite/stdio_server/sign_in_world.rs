@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use ahma_tests::http_process::HttpProcess;
 use ahma_tests::mcp::McpProcess;
 use ahma_tests::{Finished, repository, until};
 use serde_json::{Value, json};
@@ -16,11 +17,11 @@ use super::AHMA_MCP;
 use super::behind::{Behind, names, script};
 
 /// A server that wants a token, and a file that names it.
-pub(super) struct World {
+pub(crate) struct World {
     pub(super) behind: Behind,
-    pub(super) url: String,
+    pub(crate) url: String,
     /// Of every program of ours.
-    pub(super) variables: BTreeMap<&'static str, String>,
+    pub(crate) variables: BTreeMap<&'static str, String>,
     server: Child,
 }
 
@@ -32,17 +33,17 @@ impl Drop for World {
 }
 
 impl World {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(3600)
     }
 
     /// With tokens that live so many seconds.
-    pub(super) fn with(life: u32) -> Self {
+    pub(crate) fn with(life: u32) -> Self {
         Self::behaving(life, &[])
     }
 
     /// The same, with a server that is told to behave so.
-    pub(super) fn behaving(life: u32, options: &[&str]) -> Self {
+    pub(crate) fn behaving(life: u32, options: &[&str]) -> Self {
         let behind = Behind::new(&json!({}));
         let log = behind.log();
         let mut server = Command::new("python3")
@@ -77,26 +78,23 @@ impl World {
     }
 
     /// Names the server, with further fields of its entry.
-    pub(super) fn name(&self, further: Value) {
+    pub(crate) fn name(&self, further: Value) {
         let mut entry = further;
         entry["type"] = json!("http");
         entry["url"] = json!(self.url);
         self.behind.name(&json!({ "notes": entry }));
     }
 
-    pub(super) fn variables(&self) -> Vec<(&str, &str)> {
+    pub(crate) fn variables(&self) -> Vec<(&str, &str)> {
         let variables = self.variables.iter();
         variables.map(|(name, it)| (*name, it.as_str())).collect()
     }
 
     /// The owner's command line, with a browser that goes where it is sent.
-    pub(super) fn auth_command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn auth_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(AHMA_MCP);
         command
-            .arg("--sandbox-scope")
-            .arg(self.behind.project())
-            .arg("--mcp-config")
-            .arg(self.behind.place.path().join("mcp.json"))
+            .args(self.arguments())
             .arg("auth")
             .args(arguments)
             .current_dir(self.behind.project())
@@ -105,7 +103,7 @@ impl World {
         command
     }
 
-    pub(super) fn auth(&self, arguments: &[&str]) -> Finished {
+    pub(crate) fn auth(&self, arguments: &[&str]) -> Finished {
         let output = self.auth_command(arguments).stdin(Stdio::null()).output();
         let output = output.unwrap();
         Finished {
@@ -115,24 +113,38 @@ impl World {
         }
     }
 
-    pub(super) fn login(&self) {
+    pub(crate) fn login(&self) {
         let done = self.auth(&["login", "notes"]);
         assert_eq!(done.code, 0, "{done:?}");
     }
 
-    pub(super) fn start(&self) -> McpProcess {
+    pub(crate) fn start(&self) -> McpProcess {
         self.behind.start_with(&[], &self.variables())
     }
 
-    /// A client with these capabilities, in the way of 2025-11-25 or without a handshake.
-    pub(super) fn start_asked(&self, elicitation: Option<&Value>) -> McpProcess {
+    /// One of ours that is reached over HTTP.
+    pub(crate) fn serve(&self) -> HttpProcess {
+        let arguments = self.arguments();
+        let arguments = arguments.each_ref().map(String::as_str);
+        let (project, variables) = (self.behind.project(), self.variables());
+        HttpProcess::start_with(AHMA_MCP, &arguments, project, &variables)
+    }
+
+    fn arguments(&self) -> [String; 4] {
         let config = self.behind.place.path().join("mcp.json");
-        let arguments = [
-            "--sandbox-scope",
-            self.behind.project().to_str().unwrap(),
-            "--mcp-config",
-            config.to_str().unwrap(),
-        ];
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        [
+            "--sandbox-scope".to_owned(),
+            text(self.behind.project()),
+            "--mcp-config".to_owned(),
+            text(&config),
+        ]
+    }
+
+    /// A client with these capabilities, in the way of 2025-11-25 or without a handshake.
+    pub(crate) fn start_asked(&self, elicitation: Option<&Value>) -> McpProcess {
+        let arguments = self.arguments();
+        let arguments = arguments.each_ref().map(String::as_str);
         let (project, variables) = (self.behind.project(), self.variables());
         let mut client = McpProcess::start(AHMA_MCP, &arguments, project, &variables);
         if let Some(elicitation) = elicitation {
@@ -147,7 +159,7 @@ impl World {
     }
 
     /// Has the tools of the server known, and nobody signed in.
-    pub(super) fn known_and_signed_out(&self) {
+    pub(crate) fn known_and_signed_out(&self) {
         self.login();
         let mut client = self.start();
         until(|| names(&mut client).contains(&"notes_echo".to_owned()));
@@ -156,7 +168,7 @@ impl World {
     }
 
     /// Has the records say that a keyring holds their tokens.
-    pub(super) fn have_tokens_in_keyring(&self) {
+    pub(crate) fn have_tokens_in_keyring(&self) {
         for entry in fs::read_dir(self.tokens()).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|it| it == "json") {
@@ -169,7 +181,12 @@ impl World {
         }
     }
 
-    pub(super) fn tokens(&self) -> PathBuf {
+    /// How often somebody has opened a page to sign in.
+    pub(crate) fn sign_ins(&self) -> usize {
+        self.behind.count("authorize right")
+    }
+
+    pub(crate) fn tokens(&self) -> PathBuf {
         self.behind.place.path().join("state/ahma_mcp/auth")
     }
 }
@@ -183,13 +200,13 @@ fn browser() -> String {
 }
 
 /// Does what a person does with a URL.
-pub(super) fn open(url: &str) -> String {
+pub(crate) fn open(url: &str) -> String {
     let output = Command::new(browser()).arg(url).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-pub(super) fn url_in(text: &str) -> String {
+pub(crate) fn url_in(text: &str) -> String {
     let mut words = text.split_whitespace();
     words
         .find(|it| it.contains("/authorize?"))
@@ -198,7 +215,7 @@ pub(super) fn url_in(text: &str) -> String {
 }
 
 /// Where an authorization server sends the browser.
-pub(super) fn sent_to(url: &str) -> String {
+pub(crate) fn sent_to(url: &str) -> String {
     let ask = "import sys, urllib.request as r\n\
                class No(r.HTTPRedirectHandler):\n\
                \x20   def redirect_request(self, *_): return None\n\
@@ -213,12 +230,12 @@ pub(super) fn sent_to(url: &str) -> String {
 }
 
 /// Without anything that was given out as a token, and secrets of clients.
-pub(super) fn is_secret_free(text: &str) -> bool {
+pub(crate) fn is_secret_free(text: &str) -> bool {
     let secrets = ["access-", "refresh-", "s3cret-"];
     secrets.iter().all(|it| !text.contains(it))
 }
 
-pub(super) fn walk(top: &Path) -> Vec<PathBuf> {
+pub(crate) fn walk(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(top).unwrap() {
         let path = entry.unwrap().path();
@@ -232,8 +249,8 @@ pub(super) fn walk(top: &Path) -> Vec<PathBuf> {
 }
 
 /// `auth login` of somebody who pastes: what has to be opened, and the rest of the program. It ends with this.
-pub(super) struct Pasting {
-    pub(super) url: String,
+pub(crate) struct Pasting {
+    pub(crate) url: String,
     login: Child,
     output: BufReader<ChildStdout>,
     complaints: Arc<Mutex<String>>,
@@ -241,11 +258,11 @@ pub(super) struct Pasting {
 }
 
 impl Pasting {
-    pub(super) fn begin(world: &World) -> Self {
+    pub(crate) fn begin(world: &World) -> Self {
         Self::begin_with(world, &["--no-browser"])
     }
 
-    pub(super) fn begin_with(world: &World, further: &[&str]) -> Self {
+    pub(crate) fn begin_with(world: &World, further: &[&str]) -> Self {
         let mut login = world
             .auth_command(&["login", "notes"])
             .args(further)
@@ -276,12 +293,12 @@ impl Pasting {
     }
 
     /// What it has told people so far.
-    pub(super) fn complaints(&self) -> String {
+    pub(crate) fn complaints(&self) -> String {
         self.complaints.lock().unwrap().clone()
     }
 
     /// Pastes lines; what is said in the end, and what was complained of before.
-    pub(super) fn paste(mut self, lines: &str) -> (String, String) {
+    pub(crate) fn paste(mut self, lines: &str) -> (String, String) {
         let mut input = self.login.stdin.take().unwrap();
         writeln!(input, "{lines}").unwrap();
         let mut said = String::new();

@@ -189,7 +189,7 @@ fn a_token_is_renewed_while_a_server_runs_without_anybody_signing_in() {
             .call("notes_echo", &json!({ "text": "hello" }))
             .is_error
     );
-    assert_eq!(world.behind.count("authorize right"), 1);
+    assert_eq!(world.sign_ins(), 1);
 }
 
 /// Proves: C69.

@@ -229,9 +229,9 @@ pub(crate) fn sent_to(url: &str) -> String {
     sent.trim().to_owned()
 }
 
-/// Without anything that was given out as a token, and secrets of clients.
+/// Without anything that was ever given out as a code or a token, and without secrets of clients.
 pub(crate) fn is_secret_free(text: &str) -> bool {
-    let secrets = ["access-", "refresh-", "s3cret-"];
+    let secrets = ["authcode-", "access-", "refresh-", "s3cret-"];
     secrets.iter().all(|it| !text.contains(it))
 }
 

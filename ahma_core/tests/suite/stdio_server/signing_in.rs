@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use ahma_tests::mcp::CallResult;
+use ahma_tests::mcp::{CallResult, McpProcess};
 use ahma_tests::until;
 use serde_json::{Value, json};
 
@@ -11,12 +11,22 @@ use super::behind::{info, names};
 use super::modern_with;
 use super::sign_in_world::{World, is_secret_free, open, url_in, walk};
 
+/// Everything that a server has logged, the call of its tool among it.
+fn logged(client: &McpProcess) -> String {
+    let logs = walk(client.cache()).into_iter();
+    let texts = logs.map(|log| String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned());
+    let logged = texts.collect::<Vec<String>>().join("\n");
+    assert!(logged.contains("notes_echo"), "{logged}");
+    logged
+}
+
 /// Proves: C66, C70.
 #[test]
 fn tokens_are_out_of_reach_of_commands_and_in_no_log() {
     let world = World::new();
     world.login();
-    let mut client = world.start();
+    // Not even where all is logged.
+    let mut client = world.behind.start_with(&["--debug"], &world.variables());
     until(|| names(&mut client).contains(&"notes_echo".to_owned()));
     client.call("notes_echo", &json!({ "text": "hello" }));
     let directory = fs::metadata(world.tokens()).unwrap();
@@ -35,12 +45,8 @@ fn tokens_are_out_of_reach_of_commands_and_in_no_log() {
     }
     assert_eq!(records, 1);
     client.close();
-    for log in walk(client.cache()) {
-        let text = fs::read(&log).unwrap();
-        let text = String::from_utf8_lossy(&text);
-        assert!(is_secret_free(&text), "{}: {text}", log.display());
-        assert!(!text.contains("/authorize?"), "{}: {text}", log.display());
-    }
+    let logged = logged(&client);
+    assert!(is_secret_free(&logged), "{logged}");
 }
 
 /// Proves: C69.
@@ -48,7 +54,6 @@ fn tokens_are_out_of_reach_of_commands_and_in_no_log() {
 fn while_nobody_is_signed_in_tools_stay_listed_and_a_call_answers_with_the_url() {
     let world = World::new();
     world.known_and_signed_out();
-    // Not even where all is logged.
     let mut client = world.behind.start_with(&["--debug"], &world.variables());
     assert!(names(&mut client).contains(&"notes_echo".to_owned()));
     let refused = client.call("notes_echo", &json!({ "text": "hello" }));
@@ -69,17 +74,11 @@ fn while_nobody_is_signed_in_tools_stay_listed_and_a_call_answers_with_the_url()
             .call("notes_echo", &json!({ "text": "hello" }))
             .is_error
     });
-    // The URL is for whoever called, and in no log.
+    // The URL is for whoever called, and in no log; nor is what came of it.
     client.close();
-    for log in walk(client.cache()) {
-        let text = fs::read(&log).unwrap();
-        let text = String::from_utf8_lossy(&text);
-        assert!(
-            !text.contains("code_challenge"),
-            "{}: {text}",
-            log.display()
-        );
-    }
+    let logged = logged(&client);
+    assert!(!logged.contains("code_challenge"), "{logged}");
+    assert!(is_secret_free(&logged), "{logged}");
 }
 
 /// Proves: C69.

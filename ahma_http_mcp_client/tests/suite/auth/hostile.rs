@@ -113,13 +113,16 @@ async fn metadata_is_not_fetched_from_where_a_public_server_has_no_business() {
 #[tokio::test]
 async fn redirects_are_not_followed_to_another_origin() {
     let (realm, internal) = (Realm::new().await, Listener::nobody().await);
-    let elsewhere = format!("http://{}/x", internal.address);
     let well_known = "/.well-known/oauth-authorization-server";
     let resource = "/.well-known/oauth-protected-resource/mcp";
     for location in [
-        elsewhere.as_str(),
-        "http://169.254.169.254/latest/meta-data",
-        "file:///etc/passwd",
+        format!("http://{}/x", internal.address),
+        // As where clouds keep keys, nobody may name it. Who followed it all the same would reach this machine, and be noticed.
+        format!(
+            "http://0.0.0.0:{}/latest/meta-data",
+            internal.address.port()
+        ),
+        "file:///etc/passwd".to_owned(),
     ] {
         for (path, status) in [
             (well_known, 302),
@@ -128,12 +131,17 @@ async fn redirects_are_not_followed_to_another_origin() {
             ("/token", 307),
             ("/token", 308),
         ] {
-            let location = location.to_owned();
+            let to = location.clone();
             realm.trick(move |asked, _| {
-                (asked.path() == path).then(|| Answer::redirect(status, location.clone()))
+                (asked.path() == path).then(|| Answer::redirect(status, to.clone()))
             });
             let error = realm.sign_in().await.unwrap_err();
-            assert!(!error.to_string().is_empty(), "{path}: {error}");
+            let is_right = match path {
+                "/register" => matches!(error, AuthError::Registration { .. }),
+                "/token" => matches!(error, AuthError::Transient(_)),
+                _ => matches!(error, AuthError::Discovery { .. }),
+            };
+            assert!(is_right, "{path} {location}: {error:?}");
         }
     }
     assert_eq!(internal.connections(), 0);

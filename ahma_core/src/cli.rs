@@ -38,6 +38,10 @@ mod run_streams;
 mod server;
 mod settings;
 mod settings_error;
+mod setup_args;
+mod setup_command;
+mod setup_report;
+mod setup_shown;
 mod signals;
 mod startup_error;
 mod state_file;
@@ -66,6 +70,7 @@ pub fn main_impl() -> ExitCode {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
         Some(Command::Run(command)) => return run_command::run(&args, command),
+        Some(Command::Setup(setup)) => return setup_command::run(setup),
         None => {}
     }
     match args.mode {

@@ -9,6 +9,7 @@ use super::auth_args::AuthCommand;
 use super::downstream_args::DownstreamCommand;
 use super::run_args::RunArgs;
 use crate::service::SettingOrigin;
+use super::setup_args::SetupArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -291,6 +292,8 @@ pub(super) enum Command {
     },
     /// Run a command as an agent's would run, and say what the sandbox refused.
     Run(RunArgs),
+    /// Add this server to the clients of this machine (Claude Code, Cursor, VS Code, Codex…), and take it out again.
+    Setup(SetupArgs),
 }
 
 /// How much is logged.

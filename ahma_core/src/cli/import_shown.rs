@@ -70,7 +70,7 @@ fn hide_value(value: &mut Value) {
     }
 }
 
-fn hide_words(words: &mut [Value]) {
+pub(super) fn hide_words(words: &mut [Value]) {
     let mut is_value = false;
     for word in words {
         let Some(text) = word.as_str() else {
@@ -92,7 +92,7 @@ fn hide_words(words: &mut [Value]) {
     }
 }
 
-fn names_secret(name: &str) -> bool {
+pub(super) fn names_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET.iter().any(|it| name.contains(it))
 }

@@ -48,6 +48,8 @@ mod schema_agreement;
 mod scopes;
 mod sequences;
 #[cfg(feature = "cli")]
+mod setup;
+#[cfg(feature = "cli")]
 mod stdio_server;
 
 use ahma_core::config::files::SourceFile;

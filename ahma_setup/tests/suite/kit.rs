@@ -11,21 +11,21 @@ use ahma_tests::Workspace;
 use serde_json::Value;
 
 /// What the entry starts.
-pub const COMMAND: &str = "/opt/bin/ahma_mcp";
+pub(crate) const COMMAND: &str = "/opt/bin/ahma_mcp";
 
 /// A user's home.
-pub struct Home {
+pub(crate) struct Home {
     /// Where it is.
-    pub place: Workspace,
+    pub(crate) place: Workspace,
     /// What is known of the machine.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// Where the old bytes are kept.
-    pub records: Records,
+    pub(crate) records: Records,
 }
 
 impl Home {
     /// One with an empty project.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = Workspace::new();
         place.make_directory("work");
         let home = place.path().to_owned();
@@ -47,12 +47,12 @@ impl Home {
     }
 
     /// The file with the entries of a client.
-    pub fn file(&self, client: Client, level: Level) -> PathBuf {
+    pub(crate) fn file(&self, client: Client, level: Level) -> PathBuf {
         self.machine.entries(client, level).unwrap().path
     }
 
     /// Writes it.
-    pub fn write(&self, client: Client, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, client: Client, content: impl AsRef<[u8]>) -> PathBuf {
         let file = self.file(client, Level::User);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, content).unwrap();
@@ -60,12 +60,12 @@ impl Home {
     }
 
     /// What setting up would change.
-    pub fn plan(&self, client: Client, wish: &Wish) -> Plan {
+    pub(crate) fn plan(&self, client: Client, wish: &Wish) -> Plan {
         plan(client, wish, &self.machine)
     }
 
     /// Sets up, and expects it to work; what was changed.
-    pub fn set_up(&self, client: Client, wish: &Wish) -> Vec<PathBuf> {
+    pub(crate) fn set_up(&self, client: Client, wish: &Wish) -> Vec<PathBuf> {
         let _lock = self.records.lock().unwrap();
         let plan = self.plan(client, wish);
         assert_eq!(plan.refusal, None);
@@ -84,7 +84,7 @@ impl Home {
     }
 
     /// Undoes what is known of a level.
-    pub fn undo(&self, clients: &[Client], level: Level) -> Vec<UndoPlan> {
+    pub(crate) fn undo(&self, clients: &[Client], level: Level) -> Vec<UndoPlan> {
         let _lock = self.records.lock().unwrap();
         let plans = plan_undo(&self.records, &self.machine, clients, level).unwrap();
         for plan in &plans {
@@ -95,7 +95,7 @@ impl Home {
 }
 
 /// What is asked for without any flag.
-pub fn wish() -> Wish {
+pub(crate) fn wish() -> Wish {
     Wish {
         name: "Ahama".to_owned(),
         command: COMMAND.to_owned(),
@@ -111,7 +111,7 @@ pub fn wish() -> Wish {
 }
 
 /// The only change of a plan.
-pub fn only_change(plan: &Plan) -> &Change {
+pub(crate) fn only_change(plan: &Plan) -> &Change {
     match plan.files.as_slice() {
         [file] => match &file.action {
             Action::Write(change) => change,
@@ -122,7 +122,7 @@ pub fn only_change(plan: &Plan) -> &Change {
 }
 
 /// Why a plan's only file is left as it is.
-pub fn refusal(plan: &Plan) -> &Refusal {
+pub(crate) fn refusal(plan: &Plan) -> &Refusal {
     match plan.files.as_slice() {
         [file] => match &file.action {
             Action::Refuse(refusal) => refusal,
@@ -133,7 +133,7 @@ pub fn refusal(plan: &Plan) -> &Refusal {
 }
 
 /// What is done, in a word.
-pub fn word(plan: &UndoPlan) -> &'static str {
+pub(crate) fn word(plan: &UndoPlan) -> &'static str {
     match plan.action {
         UndoAction::Nothing => "nothing",
         UndoAction::Restore(_) => "restore",
@@ -143,12 +143,12 @@ pub fn word(plan: &UndoPlan) -> &'static str {
     }
 }
 
-pub fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
 /// What a text says, by a parser that the product does not use for it.
-pub fn json(text: &str) -> Value {
+pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(&plain(text)).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 

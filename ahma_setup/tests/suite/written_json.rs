@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 /// A text, and whether JSON proper is all that it is.
 #[derive(Debug, Clone)]
-pub struct Written {
-    pub text: String,
+pub(crate) struct Written {
+    pub(crate) text: String,
 }
 
 /// Files of clients: with or without entries, in any layout.
-pub fn file(list: &'static str) -> impl Strategy<Value = Written> {
+pub(crate) fn file(list: &'static str) -> impl Strategy<Value = Written> {
     let entries = prop_oneof![
         Just(None),
         Just(Some(json!({}))),
@@ -173,10 +173,7 @@ impl Writer {
     }
 
     fn comma(&mut self, is_last: bool, depth: usize) {
-        if !is_last {
-            self.gap(depth, "");
-            self.text.push(',');
-        } else if self.wildness == 2 && self.pick(3) == 0 {
+        if !is_last || (self.wildness == 2 && self.pick(3) == 0) {
             self.gap(depth, "");
             self.text.push(',');
         }

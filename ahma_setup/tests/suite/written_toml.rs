@@ -33,7 +33,7 @@ const FEATURES: [&str; 7] = [
 ];
 
 /// A file, also with dotted keys, in any order, with either line end.
-pub fn file() -> impl Strategy<Value = String> {
+pub(crate) fn file() -> impl Strategy<Value = String> {
     let keys = proptest::sample::subsequence(KEYS.to_vec(), 0..KEYS.len()).prop_shuffle();
     // Two tables of one name would be none.
     let tables = proptest::sample::subsequence(TABLES.to_vec(), 0..TABLES.len());

@@ -8,7 +8,9 @@ mod auth_args;
 mod auth_commands;
 mod auth_report;
 mod batch_writer;
+mod client_entries;
 mod config_file;
+mod doctor;
 mod downstream;
 mod downstream_args;
 mod downstream_commands;
@@ -49,10 +51,11 @@ mod token_file;
 mod tool_args;
 mod warnings;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use ahma_contract::UserDirectories;
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use self::args::{Args, Command, Mode};
 use self::config_file::Start;
@@ -62,7 +65,21 @@ use self::startup_error::StartupError;
 pub fn main_impl() -> ExitCode {
     // Before anything else: as a sandbox host this process must stay small and have one thread.
     ahma_sandbox::become_host_if_asked();
-    let args = match arguments() {
+    let words: Vec<_> = std::env::args_os().collect();
+    let given = Args::command().get_matches_from(&words);
+    let said = Args::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    match &said.command {
+        // What is wrong with settings files, it tells.
+        Some(Command::Doctor(doctor)) => {
+            return doctor::run(doctor, with_files(&said, &given, &words));
+        }
+        Some(Command::Setup(setup)) => return setup_command::run(setup),
+        _ => {}
+    }
+    let words = run_args::with_flags_of_the_server(&words, &given);
+    let given = Args::command().get_matches_from(&words);
+    let said = Args::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    let args = match with_files(&said, &given, &words) {
         Ok(args) => args,
         Err(error) => return error.report(),
     };
@@ -70,8 +87,7 @@ pub fn main_impl() -> ExitCode {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
         Some(Command::Run(command)) => return run_command::run(&args, command),
-        Some(Command::Setup(setup)) => return setup_command::run(setup),
-        None => {}
+        Some(Command::Doctor(_) | Command::Setup(_)) | None => {}
     }
     match args.mode {
         Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),
@@ -79,19 +95,14 @@ pub fn main_impl() -> ExitCode {
     }
 }
 
-/// The arguments of this process, with what settings files add to them.
-fn arguments() -> Result<Args, StartupError> {
-    let words: Vec<_> = std::env::args_os().collect();
-    let given = Args::command().get_matches_from(&words);
-    let words = run_args::with_flags_of_the_server(&words, &given);
-    let given = Args::command().get_matches_from(&words);
-    let args = Args::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+/// The arguments, with what settings files add to them.
+fn with_files(args: &Args, given: &ArgMatches, words: &[OsString]) -> Result<Args, StartupError> {
     let environment = std::env::vars_os().collect();
     let start = Start {
         environment: &environment,
         user: &UserDirectories::of_this_user(),
         directory: &std::env::current_dir()?,
-        words: &words,
+        words,
     };
-    config_file::with_files(args, &given, &start)
+    config_file::with_files(args.clone(), given, &start)
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use super::auth_args::AuthCommand;
+use super::doctor::DoctorArgs;
 use super::downstream_args::DownstreamCommand;
 use super::run_args::RunArgs;
-use crate::service::SettingOrigin;
 use super::setup_args::SetupArgs;
+use crate::service::SettingOrigin;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -290,6 +291,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: DownstreamCommand,
     },
+    /// Look for what keeps the server from working here, and say how to repair it.
+    Doctor(DoctorArgs),
     /// Run a command as an agent's would run, and say what the sandbox refused.
     Run(RunArgs),
     /// Add this server to the clients of this machine (Claude Code, Cursor, VS Code, Codex…), and take it out again.

@@ -155,7 +155,8 @@ fn undo(
     Ok(code)
 }
 
-fn machine(environment: &BTreeMap<OsString, OsString>) -> Result<Machine, StartupError> {
+/// Where things are on this machine.
+pub(super) fn machine(environment: &BTreeMap<OsString, OsString>) -> Result<Machine, StartupError> {
     let home = std::env::home_dir().filter(|it| it.is_absolute());
     let home = home.ok_or_else(|| usage("there is no home directory".to_owned()))?;
     let absolute = |name: &str| {

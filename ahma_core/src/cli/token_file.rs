@@ -29,7 +29,8 @@ pub(super) fn read_or_make(file: &Path) -> Result<Token, String> {
     }
 }
 
-fn read(file: &Path) -> io::Result<Token> {
+/// The token in a file, where there is one.
+pub(super) fn read(file: &Path) -> io::Result<Token> {
     let no_link = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let file = OpenOptions::new()
         .read(true)

@@ -1,6 +1,7 @@
 //! What a program needs that runs one script in a scope by itself, without operations: the shell, and why it failed. Must not run it.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use ahma_sandbox::{Exit, Input};
@@ -15,6 +16,13 @@ impl Scope {
     /// The shell that scripts run in.
     pub(crate) fn shell(&self) -> OsString {
         self.context().commands.shell.clone().into()
+    }
+
+    /// Whether commands see a path.
+    pub(crate) async fn sees(&self, path: &Path) -> bool {
+        let words = ["test".into(), "-r".into(), path.as_os_str().to_owned()];
+        let tested = self.context().internal.run(words.to_vec()).await;
+        tested.is_some_and(|it| it.code == 0)
     }
 
     /// Says why the sandbox was in the way; none where there is no sandbox.

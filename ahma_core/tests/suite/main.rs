@@ -19,6 +19,8 @@ mod command_lines;
 #[cfg(feature = "cli")]
 mod descriptions;
 #[cfg(feature = "cli")]
+mod doctor;
+#[cfg(feature = "cli")]
 mod downstream_commands;
 mod downstream_config;
 mod downstream_secrets;

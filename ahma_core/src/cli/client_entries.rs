@@ -1,0 +1,74 @@
+//! Entries of this program in the files of clients, as far as those can be read. Must not write.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ahma_setup::{Client, Level, PROGRAM};
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde_json::Value;
+
+use super::setup_command::machine;
+
+/// Files that are longer are none of a client.
+const MAX_LEN: u64 = 64 << 20;
+/// What lists of servers are called.
+const LISTS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp_servers"];
+
+/// An entry that starts this program.
+pub(super) struct ClientEntry {
+    pub(super) client: Client,
+    pub(super) file: PathBuf,
+    /// Its name there.
+    pub(super) name: String,
+    /// What is started.
+    pub(super) command: String,
+}
+
+/// Those of all clients of this user, and of the project that this is started in.
+pub(super) fn ours(environment: &BTreeMap<OsString, OsString>) -> Vec<ClientEntry> {
+    let Ok(machine) = machine(environment) else {
+        return Vec::new();
+    };
+    let mut entries = Vec::new();
+    for client in Client::ALL {
+        for level in [Level::User, Level::Project] {
+            let place = machine.entries(client, level);
+            let file = place.map(|it| it.path);
+            let read = file.as_deref().and_then(document).unwrap_or_default();
+            let lists = LISTS.iter().filter_map(|it| read.get(it)?.as_object());
+            for (name, entry) in lists.flatten() {
+                let command = entry["command"].as_str().unwrap_or_default();
+                let is_ours = Path::new(command)
+                    .file_name()
+                    .is_some_and(|it| it == PROGRAM);
+                if let Some(file) = file.clone().filter(|_| is_ours) {
+                    entries.push(ClientEntry {
+                        client,
+                        file,
+                        name: name.clone(),
+                        command: command.to_owned(),
+                    });
+                }
+            }
+        }
+    }
+    entries
+}
+
+/// The content of a file, TOML or JSON with comments.
+#[expect(clippy::disallowed_methods, reason = "no runtime runs")]
+fn document(path: &Path) -> Option<Value> {
+    let about = std::fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > MAX_LEN {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let text = text.trim_start_matches('\u{feff}');
+    match path.extension().is_some_and(|it| it == "toml") {
+        true => toml::from_str(text).ok(),
+        false => parse_to_serde_value(text, &ParseOptions::default())
+            .ok()
+            .flatten(),
+    }
+}

@@ -1,0 +1,287 @@
+//! `ahma_mcp doctor`: each thing that keeps a server from working is named, with what to do about it.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Stdio};
+
+use ahma_tests::served::ahma_mcp;
+use ahma_tests::{Finished, Workspace, example};
+use serde_json::Value;
+
+/// A project, and a home beside it.
+struct World {
+    project: Workspace,
+    home: Workspace,
+}
+
+impl World {
+    fn new() -> Self {
+        World {
+            project: Workspace::new(),
+            home: Workspace::new(),
+        }
+    }
+
+    fn command(&self, program: &str, words: &[&str], variables: &[(&str, &str)]) -> Finished {
+        let mut command = Command::new(program);
+        let home = self.home.path();
+        command
+            .args(words)
+            .current_dir(self.project.path())
+            .env("HOME", home)
+            .env("XDG_CACHE_HOME", home.join("cache"))
+            .env("XDG_STATE_HOME", home.join("state"))
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("NO_COLOR", "1")
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null());
+        Finished::of(command.output().unwrap())
+    }
+
+    fn doctor(&self, words: &[&str]) -> Finished {
+        self.command(&ahma_mcp(), words, &[])
+    }
+
+    /// What is to be repaired, a line each: area, what, and how.
+    fn to_fix(&self, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+        let words = [words, &["doctor", "--json"]].concat();
+        fixes(&self.command(&ahma_mcp(), &words, variables), "fix")
+    }
+
+    fn notes(&self, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+        let words = [words, &["doctor", "--json"]].concat();
+        fixes(&self.command(&ahma_mcp(), &words, variables), "note")
+    }
+}
+
+fn fixes(finished: &Finished, state: &str) -> Vec<String> {
+    let document: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let findings = document["findings"].as_array().unwrap().iter();
+    let line = |it: &Value| {
+        let part = |name: &str| it[name].as_str().unwrap_or_default().to_owned();
+        format!("{}: {} → {}", part("area"), part("message"), part("fix"))
+    };
+    let to_fix = document["to_fix"].as_u64().unwrap();
+    assert_eq!(finished.code, i32::from(to_fix > 0), "{finished:?}");
+    findings
+        .filter(|it| it["state"] == state)
+        .map(line)
+        .collect()
+}
+
+/// Proves: P78.
+#[test]
+fn where_all_is_well_nothing_has_to_be_repaired() {
+    let world = World::new();
+    let finished = world.doctor(&["doctor"]);
+    assert_eq!(finished.code, 0, "{}", finished.stdout);
+    assert!(
+        finished
+            .stdout
+            .contains("\nsandbox\n  ok    Landlock is enforced (version "),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished.stdout.ends_with("\nnothing has to be repaired\n"),
+        "{}",
+        finished.stdout
+    );
+    // It repairs nothing, and leaves nothing.
+    assert_eq!(fs::read_dir(world.project.path()).unwrap().count(), 0);
+    assert!(!world.home.path().join("state").exists());
+}
+
+/// Proves: P79.
+#[test]
+fn a_kernel_without_landlock_or_user_namespaces_is_named() {
+    let world = World::new();
+    let weakened = example("weakened_server");
+    let weakened = weakened.to_str().unwrap();
+    for (what, message, fix) in [
+        ("no-landlock", "Landlock", "--no-sandbox"),
+        (
+            "no-user-namespaces",
+            "a view of the file system (user namespace) is not enforced: ",
+            "docs/sandbox-troubleshooting.md",
+        ),
+    ] {
+        let words = [what, &ahma_mcp(), "doctor", "--json"];
+        let found = fixes(&world.command(weakened, &words, &[]), "fix");
+        let of_sandbox: Vec<&String> = found
+            .iter()
+            .filter(|it| it.starts_with("sandbox: "))
+            .collect();
+        assert_eq!(of_sandbox.len(), 1, "{what}: {found:?}");
+        assert!(
+            of_sandbox[0].contains(message) && of_sandbox[0].contains(fix),
+            "{of_sandbox:?}"
+        );
+    }
+}
+
+/// Proves: P79.
+#[test]
+fn a_home_that_cannot_be_written_is_named() {
+    let world = World::new();
+    let file = world.home.write("file", "");
+    // Below a file nothing can be made, by root either.
+    let nowhere = file.join("state").to_str().unwrap().to_owned();
+    let found = world.to_fix(&[], &[("XDG_STATE_HOME", &nowhere)]);
+    let expected =
+        format!("files: tokens and records cannot be kept: {nowhere}/ahma_mcp cannot be written: ");
+    assert!(found[0].starts_with(&expected), "{found:?}");
+    assert!(
+        found[0].ends_with("or set XDG_STATE_HOME to a directory that is"),
+        "{found:?}"
+    );
+    let found = world.to_fix(&[], &[("HOME", "/no/such/home")]);
+    assert_eq!(
+        found[0],
+        "files: the home directory /no/such/home is not there → set HOME to a directory of yours"
+    );
+}
+
+/// Proves: P79.
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let world = World::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    world.home.write(
+        "config/ahma_mcp/ahma.toml",
+        format!("[server]\nmode = \"http\"\nhttp-port = {port}\n"),
+    );
+    let found = world.to_fix(&[], &[]);
+    assert_eq!(
+        found,
+        [format!(
+            "http: port {port}, which your settings name, is taken by another program → name another one with --http-port, or leave it out; `ss -ltnp` shows who has it"
+        )]
+    );
+    drop(taken);
+    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+}
+
+/// Proves: P79.
+#[test]
+fn broken_files_are_named_with_line_and_advice() {
+    let world = World::new();
+    world.project.write(
+        ".ahma/tools/a.json",
+        "{\n  \"nam\": \"a\", \"description\": \"A.\", \"command\": \"true\"\n}",
+    );
+    let tool = world.project.path().join(".ahma/tools/a.json");
+    let servers = r#"{ "servers": { "a": { "type": "stdio", "comand": "x" } } }"#;
+    world.home.write("config/ahma_mcp/mcp.json", servers);
+    let found = world.to_fix(&[], &[]);
+    let of_tool = format!(
+        "tools: {}:2:3: unknown field `nam` → did you mean `name`?",
+        tool.display()
+    );
+    assert!(found.contains(&of_tool), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|it| it.starts_with("servers: ") && it.contains("comand")),
+        "{found:?}"
+    );
+    world
+        .home
+        .write("config/ahma_mcp/ahma.toml", "[server]\ntimeuot = 1\n");
+    let found = world.to_fix(&[], &[]);
+    let of_settings = found
+        .iter()
+        .find(|it| it.starts_with("settings: "))
+        .unwrap();
+    assert!(
+        of_settings.ends_with("ahma.toml:2:1: unknown setting `timeuot` → did you mean `timeout`?"),
+        "{found:?}"
+    );
+}
+
+/// Proves: P79.
+#[test]
+fn an_entry_of_a_client_that_starts_nothing_is_named() {
+    let world = World::new();
+    assert_eq!(
+        world.notes(&[], &[])[0],
+        "clients: no client has an entry for this server → `ahma_mcp setup` writes one"
+    );
+    let entry = |command: &str| {
+        format!("{{ \"mcpServers\": {{ \"Ahama\": {{ \"command\": \"{command}\" }} }} }}")
+    };
+    world
+        .home
+        .write(".cursor/mcp.json", entry("/no/such/ahma_mcp"));
+    world.home.write(
+        ".codex/config.toml",
+        format!("[mcp_servers.mine]\ncommand = \"{}\"\n", ahma_mcp()),
+    );
+    let file = world.home.path().join(".cursor/mcp.json");
+    let expected = format!(
+        "clients: Cursor cannot start /no/such/ahma_mcp, which is not there (Ahama in {}) → `ahma_mcp setup cursor` writes where this program is",
+        file.display()
+    );
+    assert_eq!(world.to_fix(&[], &[]), [expected]);
+}
+
+/// Proves: P79.
+#[test]
+fn directories_of_the_path_that_commands_do_not_see_are_named() {
+    let world = World::new();
+    let program = world.home.write("tools/bin/mine", "#!/bin/sh\n");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let directory = program.parent().unwrap().display();
+    let path = format!("{directory}:/usr/bin:/bin");
+    let hidden = |words: &[&str]| {
+        let notes = world.notes(words, &[("PATH", &path)]);
+        let of_view = notes.into_iter().filter(|it| it.starts_with("view: "));
+        of_view.collect::<Vec<_>>()
+    };
+    let expected = format!(
+        "view: commands do not see {directory} of your PATH, which has 1 programs → --sandbox-read {directory}, or sandbox-read = [\"{directory}\"] in ahma.toml"
+    );
+    assert_eq!(hidden(&["--user-path", "off"]), [expected]);
+    assert_eq!(hidden(&[]), Vec::<String>::new());
+}
+
+/// Proves: P79.
+#[test]
+fn a_key_in_the_project_is_named() {
+    let world = World::new();
+    let state = world.home.path().join("state/ahma_mcp");
+    let file = ahma_contract::token_file(&state, world.project.path());
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "0123456789abcdef0123\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+    let url = "http://127.0.0.1:4242/mcp?key=0123456789abcdef0123";
+    world.project.write(
+        ".mcp.json",
+        format!("{{ \"mcpServers\": {{ \"a\": {{ \"url\": \"{url}\" }} }} }}"),
+    );
+    let found = world.to_fix(&[], &[]);
+    let file = world.project.path().join(".mcp.json");
+    let expected = format!(
+        "keys: {} holds the key of this project's server",
+        file.display()
+    );
+    assert!(
+        found.iter().any(|it| it.starts_with(&expected)),
+        "{found:?}"
+    );
+}
+
+/// Proves: P74.
+#[test]
+fn profiles_are_shown_as_they_can_be_copied() {
+    let world = World::new();
+    let finished = world.doctor(&["doctor", "--profiles"]);
+    assert_eq!(finished.code, 0);
+    world
+        .home
+        .write("config/ahma_mcp/ahma.toml", &finished.stdout);
+    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+}

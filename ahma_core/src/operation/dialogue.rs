@@ -3,6 +3,7 @@
 //! Filled by the executor from the events that a command writes; read, and answered, by whoever speaks with the client. Must not
 //! know how a client is reached.
 
+use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,6 +69,12 @@ pub struct Question {
     pub asked: Instant,
 }
 
+/// What a client cannot be asked for.
+pub(crate) trait Untaken: Debug + Send + Sync {
+    /// What stands in the place of the answer to a request that the client does not take.
+    fn refusal(&self, request: &Value) -> Option<Value>;
+}
+
 /// An error that a command reports of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportedError {
@@ -92,6 +99,17 @@ struct Stage {
     wants_background: bool,
     error: Option<ReportedError>,
     is_over: bool,
+    untaken: Option<Box<dyn Untaken>>,
+}
+
+impl Stage {
+    /// What stands in the place of answers that the client cannot give.
+    fn refused(&self, requests: &Map<String, Value>) -> Map<String, Value> {
+        let refusal = |request| self.untaken.as_ref()?.refusal(request);
+        let refused = requests.iter();
+        let refused = refused.filter_map(|(key, it)| Some((key.clone(), refusal(it)?)));
+        refused.collect()
+    }
 }
 
 /// What a running command and its client have to say to each other.
@@ -133,22 +151,48 @@ impl Dialogue {
     }
 
     /// Puts a question; `false` while another one waits for its answer.
-    pub(crate) fn ask(&self, requests: Map<String, Value>) -> bool {
-        self.stage.change(|stage| {
+    pub(crate) fn ask(self: &Arc<Self>, requests: Map<String, Value>) -> bool {
+        let mut all_refused = None;
+        let is_asked = self.stage.change(|stage| {
             let is_free = stage.question.is_none() && !stage.is_over;
             if is_free {
                 stage.asked += 1;
                 stage.version += 1;
-                stage.answers = Map::new();
-                let number = stage.asked;
+                // In the same moment, so that nobody sees a request open that cannot be answered.
+                let refused = stage.refused(&requests);
+                if !refused.is_empty() && refused.len() == requests.len() {
+                    all_refused = Some(refused);
+                    return true;
+                }
+                stage.answers = refused;
                 stage.question = Some(Arc::new(Question {
-                    number,
+                    number: stage.asked,
                     requests,
                     asked: Instant::now(),
                 }));
             }
             is_free
-        })
+        });
+        if let Some(answers) = all_refused {
+            self.hand_over(answers);
+        }
+        is_asked
+    }
+
+    /// Refuses from now on what the client cannot be asked for.
+    pub(crate) fn refuse(self: &Arc<Self>, untaken: impl Untaken + 'static) {
+        let mut open = None;
+        self.stage.change(|stage| {
+            stage.untaken = Some(Box::new(untaken));
+            let question = stage.question.as_ref();
+            open = question.map(|it| (it.number, stage.refused(&it.requests)));
+            false
+        });
+        if let Some((number, refused)) = open {
+            for (key, refusal) in refused {
+                self.answer_part(number, &key, refusal);
+            }
+        }
     }
 
     /// The question that waits for an answer.
@@ -188,12 +232,6 @@ impl Dialogue {
         self.stage.wait(|stage| stage.question.clone()).await
     }
 
-    /// Waits for a question after that of this number.
-    pub(crate) async fn asked_after(&self, number: u64) -> Arc<Question> {
-        let later = |stage: &Stage| stage.question.clone().filter(|it| it.number > number);
-        self.stage.wait(later).await
-    }
-
     /// Waits until no question waits for an answer; how long the command has waited for answers in all.
     pub async fn answered(&self) -> Duration {
         let found = |stage: &Stage| stage.question.is_none().then_some(stage.waited);
@@ -223,13 +261,18 @@ impl Dialogue {
             question.is_some()
         });
         if is_waited_for {
-            let dialogue = Arc::clone(self);
-            tokio::spawn(async move {
-                // A command that does not read has ended, or will be stopped; writing fails then.
-                let _ = dialogue.say(&json!({ "answers": answers })).await;
-            });
+            self.hand_over(answers);
         }
         is_waited_for
+    }
+
+    /// Writes answers, without waiting until the command reads them.
+    fn hand_over(self: &Arc<Self>, answers: Map<String, Value>) {
+        let dialogue = Arc::clone(self);
+        tokio::spawn(async move {
+            // A command that does not read has ended, or will be stopped; writing fails then.
+            let _ = dialogue.say(&json!({ "answers": answers })).await;
+        });
     }
 
     /// Takes the answer to one request of a question; the command is given the answers when there is one to each.
@@ -312,5 +355,44 @@ impl Dialogue {
             true
         });
         self.input.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct TakesForms;
+
+    impl Untaken for TakesForms {
+        fn refusal(&self, request: &Value) -> Option<Value> {
+            (request != "form").then(|| json!("refused"))
+        }
+    }
+
+    /// Proves: T60.
+    #[tokio::test]
+    async fn what_a_client_is_not_asked_for_is_never_open() {
+        let (_pipe, writing) = ahma_sandbox::InputPipe::new().unwrap();
+        let dialogue = Arc::new(Dialogue::new(InputWriter::new(writing)));
+        let open = || {
+            let (number, open) = dialogue.unanswered()?;
+            Some((number, open.keys().cloned().collect::<Vec<_>>()))
+        };
+        let asked = |requests: Value| dialogue.ask(requests.as_object().unwrap().clone());
+        // What was asked before anybody said so.
+        assert!(asked(json!({ "a": "form", "b": "roots" })));
+        assert_eq!(open(), Some((1, vec!["a".to_owned(), "b".to_owned()])));
+        dialogue.refuse(TakesForms);
+        assert_eq!(open(), Some((1, vec!["a".to_owned()])));
+        dialogue.answer_part(1, "a", json!("said"));
+        assert_eq!(open(), None);
+        // And what is asked from then on.
+        assert!(asked(json!({ "c": "roots", "d": "form" })));
+        assert_eq!(open(), Some((2, vec!["d".to_owned()])));
+        dialogue.answer_part(2, "d", json!("said"));
+        assert!(asked(json!({ "e": "roots" })));
+        assert_eq!(open(), None);
     }
 }

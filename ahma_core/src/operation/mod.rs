@@ -19,6 +19,7 @@ mod store;
 pub use ahma_contract::{OperationId, OperationRecord, OperationState};
 
 pub use completion::Completion;
+pub(crate) use dialogue::Untaken;
 pub use dialogue::{Dialogue, MessageLevel, Question, ReportedError, Told};
 pub use event::{OperationEvent, OperationEvents};
 pub use filter::OperationFilter;

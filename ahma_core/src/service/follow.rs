@@ -11,7 +11,7 @@ use super::call_error::CallError;
 use super::caller::Caller;
 use super::context::ServiceContext;
 use super::execution_mode::ExecutionMode;
-use super::questions::{CallingClient, refuse_all, refuse_untaken};
+use super::questions::{CallingClient, refuse_all};
 use super::readiness::Readiness;
 use super::{respond, tasks};
 use crate::config::TaskMode;
@@ -168,12 +168,16 @@ fn leave(
         return;
     };
     let (operation, dialogue) = (Arc::clone(operation), Arc::clone(dialogue));
-    let (client, abilities) = (caller.open_client(), caller.abilities());
+    let client = caller.open_client();
+    if client.is_none() && is_task {
+        // The rest is read from the task, and answered by updates of it.
+        dialogue.refuse(caller.abilities());
+        return;
+    }
     tokio::spawn(async move {
         let serving = async {
             match client {
                 Some(client) => client.serve(&dialogue).await,
-                None if is_task => refuse_untaken(abilities, &dialogue).await,
                 None => refuse_all(&dialogue).await,
             }
         };

@@ -22,7 +22,7 @@ use super::call_error::CallError;
 use super::context::ServiceContext;
 use super::sealed_state::{open, seal};
 use crate::config::{CheckedSchema, ClientNeeds};
-use crate::operation::{Dialogue, OperationHandle, Question};
+use crate::operation::{Dialogue, OperationHandle, Question, Untaken};
 
 const NOBODY: &str = "its call has been answered, so that nobody can be asked";
 pub(super) const ELICITATION: &str = "elicitation/create";
@@ -132,20 +132,9 @@ impl OpenClient {
     }
 }
 
-/// Answers what a client that has a task instead cannot be asked for. Never ends.
-pub(super) async fn refuse_untaken(
-    abilities: Abilities,
-    dialogue: &Arc<Dialogue>,
-) -> std::convert::Infallible {
-    let mut refused = 0;
-    loop {
-        let question = dialogue.asked_after(refused).await;
-        refused = question.number;
-        for (key, request) in &question.requests {
-            if !abilities.takes(request) {
-                dialogue.answer_part(question.number, key, not_taken(request));
-            }
-        }
+impl Untaken for Abilities {
+    fn refusal(&self, request: &Value) -> Option<Value> {
+        (!self.takes(request)).then(|| not_taken(request))
     }
 }
 

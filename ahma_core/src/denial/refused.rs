@@ -107,6 +107,9 @@ pub(super) fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected
     });
     let nearest = near.max_by_key(|it| (it.path == path, it.path.as_os_str().len()));
     let named = case.called(nearest.map_or(name, |it| it.text.as_str()), path);
+    if !protected.starts_with(case.view.scope) {
+        return protected_outside(&named.name);
+    }
     Denial {
         kind: DenialKind::ProtectedPath,
         subject: named.name.clone(),
@@ -116,6 +119,19 @@ pub(super) fn protected_path(case: &Case<'_>, name: &str, path: &Path, protected
              help. The owner can allow it with `--unprotect {}`.",
             named.name,
             shown(relative)
+        ),
+    }
+}
+
+/// What is protected in what was granted for writing, for which there is no flag.
+fn protected_outside(name: &str) -> Denial {
+    Denial {
+        kind: DenialKind::ProtectedPath,
+        subject: name.to_owned(),
+        owner_can: "run that command outside".to_owned(),
+        text: format!(
+            "{name} is protected: commands can read it and not change, move or remove it, and trying again will not \
+             help. The owner can run that command outside the sandbox."
         ),
     }
 }
@@ -144,6 +160,9 @@ pub(super) fn read_only_grant(case: &Case<'_>, name: &str, path: &Path, grant: &
     if let Some(manager) = manager {
         return toolchain(manager, grant);
     }
+    if is_repository_of_worktree(case, grant) {
+        return repository(path, grant);
+    }
     let parent = if path == grant {
         path
     } else {
@@ -163,6 +182,43 @@ pub(super) fn read_only_grant(case: &Case<'_>, name: &str, path: &Path, grant: &
              commands write there with `--sandbox-write {}`.",
             grant.display(),
             shown(parent)
+        ),
+    }
+}
+
+/// Whether what can be read is a repository of which parts can be written, as in a linked worktree or a submodule.
+fn is_repository_of_worktree(case: &Case<'_>, grant: &Path) -> bool {
+    let objects = grant.join("objects");
+    case.view.grants_write.contains(&objects)
+}
+
+/// What Git writes in a repository beside objects, references and logs.
+fn repository(path: &Path, repository: &Path) -> Denial {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let removes = name.starts_with("packed-refs");
+    let what = if removes {
+        "Git removes references (branches, tags, a stash, a state such as CHERRY_PICK_HEAD) under a lock in the repository"
+    } else {
+        "Git keeps this in the repository"
+    };
+    // What a rebase or a cherry-pick leaves lies where commands can write.
+    let left = if removes {
+        " A rebase or a cherry-pick that seems to go on for no other reason ends with \
+         `rm \"$(git rev-parse --git-path CHERRY_PICK_HEAD)\"`."
+    } else {
+        ""
+    };
+    Denial {
+        kind: DenialKind::ReadOnlyPath,
+        subject: path.display().to_string(),
+        owner_can: "run that git command outside".to_owned(),
+        text: format!(
+            "{} can only be read: {what} that this directory belongs to, {}, of which commands write objects, \
+             references and logs and nothing else, so trying again will not help.{left} The owner can run that git \
+             command outside the sandbox; `--sandbox-write {}` would open the hooks and settings of the repository too.",
+            path.display(),
+            repository.display(),
+            shown(repository)
         ),
     }
 }

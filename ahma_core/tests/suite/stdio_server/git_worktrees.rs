@@ -16,11 +16,13 @@ impl Repository {
     fn new() -> Self {
         let place = tempfile::tempdir_in("/var/tmp").unwrap();
         let repository = Repository { place };
-        repository.outside("git init -q -b main main && git init -q --bare origin.git");
+        repository.outside("git init -q -b main main && git init -q --bare -b main origin.git");
         repository.outside(
             "cd main && git config user.name me && git config user.email me@here && \
              echo one > file && git add file && git commit -qm one && \
              git remote add origin \"$PWD/../origin.git\" && git push -q origin main && \
+             git -c protocol.file.allow=always submodule --quiet add ../origin.git vendored && \
+             git commit -qm vendored && git branch merged && git tag old && \
              git worktree add -q ../other -b other",
         );
         repository
@@ -51,7 +53,7 @@ impl Repository {
 }
 
 /// Everyday work, in the order in which it builds on each other.
-const WORK: [&str; 10] = [
+const WORK: [&str; 13] = [
     "git status && git log --oneline",
     "echo two > two && git add two && git commit -qm two",
     "git branch side && git checkout -q side && echo s > s && git add s && git commit -qm side && git checkout -q wt",
@@ -62,6 +64,11 @@ const WORK: [&str; 10] = [
     "git commit -q --amend -m amended && git revert --no-edit HEAD",
     "git repack -q && git fsck && git commit-graph write",
     "git log -g --oneline && git worktree list",
+    "git checkout -q -b topic wt~1 && echo t > t && git add t && git commit -qm topic && git rebase -q wt && \
+     test \"$(git log -1 --format=%s)\" = topic && git merge-base --is-ancestor wt topic",
+    "git checkout -q -b picked wt && git cherry-pick topic && test \"$(git log -1 --format=%s)\" = topic",
+    "git -c protocol.file.allow=always submodule --quiet update --init && git -C vendored switch -q -c own && \
+     git -C vendored commit -q --allow-empty -m inside && git -C vendored branch -D main",
 ];
 
 /// Proves: S73.
@@ -75,11 +82,57 @@ fn git_works_in_a_linked_worktree() {
     }
     // The user sees it, and has lost nothing.
     let log = repository.outside("cd main && git log --format=%s wt");
-    assert_eq!(log, "Revert \"amended\"\namended\none\n");
+    assert_eq!(log, "Revert \"amended\"\namended\nvendored\none\n");
     repository.outside("cd main && git fsck && git status && git -C ../other status");
     repository.outside("cd main && git branch -D side && git gc -q && git worktree prune");
     let listed = repository.outside("cd main && git worktree list");
     assert_eq!(listed.lines().count(), 3, "{listed}");
+}
+
+/// Proves: P15, S73.
+#[test]
+fn what_git_cannot_do_in_a_linked_worktree_is_explained() {
+    let repository = Repository::new();
+    let mut served = repository.served();
+    let git = repository.path("main/.git");
+    let acts = [
+        ("git branch -d merged", "packed-refs.lock"),
+        ("git tag -d old", "packed-refs.lock"),
+        ("git update-ref -d refs/heads/merged", "packed-refs.lock"),
+        ("git bisect start", "packed-refs.lock"),
+        ("git gc", "gc.pid.lock"),
+        ("git config user.color blue", "config"),
+        ("git worktree add further", "worktrees/further"),
+    ];
+    for (act, file) in acts {
+        let call = json!({
+            "name": "sandboxed_shell", "arguments": { "command": act, "execution_mode": "sync" }
+        });
+        let answer = served.client.request("tools/call", &call);
+        let denial = &answer["result"]["_meta"]["ahma/denial"];
+        assert_eq!(denial["kind"], "read-only-path", "{act}: {answer}");
+        assert_eq!(denial["subject"], format!("{git}/{file}"), "{act}");
+        let remedy = "run that git command outside";
+        assert_eq!(denial["owner_can"], remedy, "{act}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(denial["text"].as_str().unwrap()), "{act}");
+    }
+    // What a rebase or a cherry-pick leaves behind ends as is said there.
+    let rebase = "git checkout -q -b topic wt~1 && echo t > t && git add t && git commit -qm topic && git rebase -q wt";
+    assert!(!served.sync(rebase).is_error);
+    let refused = served.sync("git tag -d old");
+    let (_, advice) = refused.text.split_once("ends with `").unwrap();
+    let advice = advice.split_once("`.").unwrap().0;
+    let merge = "git checkout -q wt && git merge -q --no-edit topic";
+    let in_progress = served.sync(merge);
+    assert!(
+        in_progress.text.contains("have not concluded"),
+        "{in_progress:?}"
+    );
+    let merged = served.sync(&format!("{advice} && {merge}"));
+    assert!(!merged.is_error, "{}", merged.text);
+    // The user can do what commands cannot.
+    repository.outside("cd main && git branch -d merged && git tag -d old && git gc -q");
 }
 
 /// Proves: S73.
@@ -122,7 +175,7 @@ fn the_rest_of_the_repository_cannot_be_changed() {
         format!("mkdir {git}/hooks/deep"),
         format!("mv {git}/hooks {git}/moved"),
         format!("git config --file {git}/config core.fsmonitor x"),
-        format!("mkdir {git}/modules"),
+        format!("mkdir {git}/modules/new"),
         format!("echo x >> {git}/info/attributes"),
         format!("echo ref: refs/heads/wt > {git}/HEAD"),
         format!("rm {git}/index"),

@@ -27,5 +27,5 @@ mod tree;
 mod watched;
 
 pub use self::guard::{Guard, WatchConfig};
-pub(crate) use self::protected::usually_protected;
+pub(crate) use self::protected::{repositories_below, usually_protected};
 pub use self::scope_guard::ScopeGuard;

@@ -22,6 +22,8 @@ pub struct SandboxPolicy {
     pub write: Vec<PathBuf>,
     /// Those of them in which nothing but files and directories can be made: programs outside would follow a link there.
     pub without_links: Vec<PathBuf>,
+    /// Those of them that hold what has to be protected: where no path can be, they can only be read.
+    pub write_in_view: Vec<PathBuf>,
     /// Paths in the scope, or in what is granted for writing, that commands may not write. Those that
     /// do not exist when a host starts are not protected by it.
     pub protect: Vec<PathBuf>,
@@ -57,6 +59,7 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             without_links: Vec::new(),
+            write_in_view: Vec::new(),
             protect: Vec::new(),
             protect_in_place: Vec::new(),
             seeds: Vec::new(),

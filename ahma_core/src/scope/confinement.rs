@@ -11,7 +11,7 @@ use super::config::ScopeConfig;
 use super::kept_home::KeptHome;
 use super::open_error::OpenError;
 use super::protection::protected_paths;
-use super::{git_identity, git_worktree, kept_home, toolchains, user_path};
+use super::{git_identity, git_submodule, git_worktree, kept_home, toolchains, user_path};
 use crate::executor::Environment;
 use crate::registry::ToolFiles;
 
@@ -63,12 +63,16 @@ impl Confinement {
         };
         let of_others = git_worktree::kept_for_others(&config.directory, &writable);
         protect.extend(of_others.into_iter().filter(|path| !taken_out(path)));
-        let worktree = git_worktree::find(&config.directory, &writable, base);
-        if let Some(worktree) = worktree.filter(|_| !config.unconfined) {
-            policy.read.push(worktree.read);
-            policy.without_links.extend(worktree.write.iter().cloned());
-            policy.write.extend(worktree.write);
-            protect.extend(worktree.protect);
+        let elsewhere = git_worktree::find(&config.directory, &writable, base)
+            .or_else(|| git_submodule::find(&config.directory, &writable, base));
+        if let Some(repository) = elsewhere.filter(|_| !config.unconfined) {
+            policy.read.extend(repository.read);
+            policy
+                .without_links
+                .extend(repository.write.iter().cloned());
+            policy.write.extend(repository.write);
+            policy.write_in_view.extend(repository.in_view);
+            protect.extend(repository.protect);
         }
         let (protect, unprotectable) = protect.into_iter().partition(|it| it.to_str().is_some());
         policy.protect = protect;

@@ -8,18 +8,14 @@
 //! later. May block.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use ahma_sandbox::{open_beneath, open_directory, read_beneath};
+use ahma_sandbox::{open_beneath, open_directory};
 use rustix::fs::Dir;
 
+use super::git_file::{RepositoryGrant, is_own, line, named_by, read_at};
 use super::trusted_path::resolve_outside;
-
-/// More than any path has.
-const MAX_BYTES: u64 = 8 * 1024;
 
 /// Where a repository keeps its worktrees, in a scope.
 const KEPT: &str = ".git/worktrees";
@@ -34,20 +30,10 @@ const SIGNS: [&str; 3] = ["HEAD", "config", "hooks"];
 /// In the worktree's own directory: what says where the repository is, and settings.
 const FIXED: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
 
-/// What the commands of a worktree need of its repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WorktreeGrant {
-    /// The repository.
-    pub(super) read: PathBuf,
-    pub(super) write: Vec<PathBuf>,
-    /// What they may not write of that.
-    pub(super) protect: Vec<PathBuf>,
-}
-
 /// The grant for a scope; none when it is not a linked worktree of this user, or one that cannot be believed. `writable` is
 /// what commands of any scope can write, `private` must stay out of their reach.
-pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option<WorktreeGrant> {
-    let own = named_by(&read_at(scope, ".git")?, scope)?;
+pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option<RepositoryGrant> {
+    let own = named_by(scope)?;
     let own = resolve_outside(&own, writable)?;
     // The worktree's directory is `REPOSITORY/worktrees/NAME`, and says both where it belongs and to whom.
     let worktrees = own.parent().filter(|it| it.ends_with("worktrees"))?;
@@ -74,9 +60,10 @@ pub(super) fn find(scope: &Path, writable: &[PathBuf], private: &Path) -> Option
     let present = WHERE_PRESENT.iter().map(of_repository);
     write.extend(present.filter(|path| path.is_dir() && is_own(path)));
     write.push(own.clone());
-    Some(WorktreeGrant {
-        read: repository.to_owned(),
+    Some(RepositoryGrant {
+        read: Some(repository.to_owned()),
         write,
+        in_view: Vec::new(),
         protect: FIXED.iter().map(|name| own.join(name)).collect(),
     })
 }
@@ -108,39 +95,10 @@ fn names_in(scope: &Path) -> Vec<OsString> {
     names.filter(|name| name != "." && name != "..").collect()
 }
 
-/// What is in a small file of a directory, which is not a link.
-fn read_at(directory: &Path, name: impl AsRef<Path>) -> Option<String> {
-    let root = open_directory(directory).ok()?;
-    let bytes = read_beneath(&root, name.as_ref(), MAX_BYTES).ok()?;
-    String::from_utf8(bytes).ok()
-}
-
-/// The path that the `.git` file of a scope names.
-fn named_by(content: &str, scope: &Path) -> Option<PathBuf> {
-    let named = line(content.strip_prefix("gitdir:")?.trim_start_matches(' '))?;
-    // A scope is a real path, so what is above it is known; commands have no say in that.
-    let (mut above, mut rest) = (scope, Path::new(named));
-    while let Ok(further) = rest.strip_prefix("..") {
-        (above, rest) = (above.parent()?, further);
-    }
-    Some(above.join(rest))
-}
-
-/// A file that is one line.
-fn line(content: &str) -> Option<&str> {
-    let line = content.trim_end_matches(['\n', '\r']);
-    (!line.is_empty() && !line.contains(['\n', '\0'])).then_some(line)
-}
-
-/// Whether it belongs to the user whose server this is, and is not a link.
-fn is_own(path: &Path) -> bool {
-    let me = rustix::process::geteuid().as_raw();
-    fs::symlink_metadata(path).is_ok_and(|about| about.uid() == me && !about.is_symlink())
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests may block")]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -180,11 +138,11 @@ mod tests {
             fs::write(path, content.as_ref()).unwrap();
         }
 
-        fn granted(&self) -> Option<WorktreeGrant> {
+        fn granted(&self) -> Option<RepositoryGrant> {
             self.granted_with(&[])
         }
 
-        fn granted_with(&self, writable: &[&str]) -> Option<WorktreeGrant> {
+        fn granted_with(&self, writable: &[&str]) -> Option<RepositoryGrant> {
             let mut all = vec![self.path("scope")];
             all.extend(writable.iter().map(|name| self.path(name)));
             find(&self.path("scope"), &all, &self.path("private"))
@@ -200,8 +158,9 @@ mod tests {
             paths.collect::<Vec<_>>()
         };
         let own = "worktrees/scope";
-        let expected = WorktreeGrant {
-            read: repository.path("main/.git"),
+        let expected = RepositoryGrant {
+            read: Some(repository.path("main/.git")),
+            in_view: Vec::new(),
             write: of(&["objects", "refs", "logs", own]),
             protect: of(&[
                 "worktrees/scope/commondir",

@@ -101,13 +101,16 @@ pub(super) struct Found {
     pub(super) candidate: Candidate,
     /// Whether it counts only in a repository.
     of_repository: bool,
+    /// Whether it counts there as something else too, and only as that.
+    has_other: bool,
 }
 
 impl Found {
     pub(super) fn counts(&self, role: Role, looks_bare: bool) -> bool {
         match role {
             Role::Repository | Role::OfRepository => self.of_repository,
-            _ => !self.of_repository || looks_bare,
+            _ if looks_bare => self.of_repository || !self.has_other,
+            _ => !self.of_repository,
         }
     }
 }
@@ -177,12 +180,14 @@ impl Names {
             }
             _ => None,
         };
+        let has_other = plain.is_some() && of_repository.is_some();
         for (found, of_repository) in [(plain, false), (of_repository, true)] {
             if let Some((kind, sort)) = found {
                 let path = here.path.join(own);
                 self.found.push(Found {
                     candidate: Candidate { path, kind, sort },
                     of_repository,
+                    has_other,
                 });
             }
         }

@@ -68,8 +68,8 @@ pub(crate) fn usually_protected(scope: &Path) -> io::Result<Vec<PathBuf>> {
         // In a worktree it says where the repository is; another one would have its own hooks.
         paths.push(scope.join(".git"));
     }
-    let hooks = hooks_of_modules(&root)?;
-    paths.extend(hooks.into_iter().map(|it| scope.join(it)));
+    let modules = repositories_in(&root, Path::new(".git/modules"))?;
+    paths.extend(modules.iter().map(|it| scope.join(it).join("hooks")));
     for module in submodules(&root) {
         paths.extend(
             IN_SUBMODULES
@@ -90,26 +90,30 @@ pub(crate) fn usually_protected(scope: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Hooks of submodules, and of their submodules: every repository below `.git/modules`.
-fn hooks_of_modules(root: &OwnedFd) -> io::Result<Vec<PathBuf>> {
-    let mut hooks = Vec::new();
-    let mut waiting = vec![PathBuf::from(".git/modules")];
+/// Repositories of submodules, and of their submodules, in a directory of another place; relative to that place.
+pub(crate) fn repositories_below(place: &Path, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    repositories_in(&open_directory(place)?, directory)
+}
+
+fn repositories_in(root: &OwnedFd, directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
     let mut looked_at = 0;
     while let Some(path) = waiting.pop() {
         looked_at += 1;
-        if looked_at > MAX_DIRECTORIES || hooks.len() >= MAX_SUBMODULES {
+        if looked_at > MAX_DIRECTORIES || found.len() >= MAX_SUBMODULES {
             break;
         }
         let names = directories(root, &path)?;
         let has = |name: &str| names.iter().any(|it| it.as_bytes() == name.as_bytes());
         if has("objects") && has("refs") {
-            hooks.push(path.join("hooks"));
             waiting.push(path.join("modules"));
+            found.push(path);
         } else {
             waiting.extend(names.iter().map(|name| path.join(name)));
         }
     }
-    Ok(hooks)
+    Ok(found)
 }
 
 /// The directories in a directory; none where there is none. One that is closed is an error: a command may have closed it so

@@ -115,7 +115,11 @@ fn rules(
     }
     let only_in_place = AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock;
     let only_in_place = only_in_place | AccessFs::MakeChar | AccessFs::MakeBlock;
+    let has_view = matches!(surroundings, Surroundings::View(_));
     for path in policy.writable() {
+        if !has_view && policy.write_in_view.contains(&path) {
+            continue;
+        }
         let rights = match policy.without_links.contains(&path) {
             true => writable() & !only_in_place,
             false => writable(),

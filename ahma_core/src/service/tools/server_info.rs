@@ -1,5 +1,6 @@
 //! `get_server_info`: what this server is, what it enforces, and what it offers.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use ahma_contract::ServerAddress;
@@ -113,13 +114,19 @@ async fn sandbox(context: &ServiceContext, report: &SandboxReport) -> Value {
     if context.commands.unconfined {
         warnings.push("the sandbox is switched off".to_owned());
     }
+    // Some is only written where what is in it can be protected.
+    let is_kept = |path: &&PathBuf| {
+        let mut protected = report.protected.iter();
+        !policy.write_in_view.contains(path) || protected.any(|it| it.starts_with(path))
+    };
+    let written: Vec<&PathBuf> = policy.write.iter().filter(is_kept).collect();
     json!({
         "enforced": !context.commands.unconfined,
         "backend": report.backend,
         "kernel_abi": report.landlock_abi,
         "layers": layers,
         "scope": policy.scope,
-        "grants": { "read": policy.read, "write": policy.write },
+        "grants": { "read": policy.read, "write": written },
         "protected": report.protected,
         "seeded_caches": report.seeded,
         "network": policy.network == Network::On,

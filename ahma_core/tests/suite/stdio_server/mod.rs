@@ -25,6 +25,7 @@ mod errors;
 mod events;
 mod explained;
 mod further_programs;
+mod git_submodules;
 mod git_worktrees;
 mod inline;
 mod input_required;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::built_in::{AnswerTool, Request};
 use crate::audit::timestamp;
-use crate::config::RejectedFile;
+use crate::config::{Fault, RejectedFile};
 use crate::operation::OperationState;
 use crate::project;
 use crate::registry::{DeclaredContent, ToolSnapshot};
@@ -167,11 +167,18 @@ fn content(content: &DeclaredContent) -> Value {
 
 fn rejected(files: &[RejectedFile]) -> Vec<Value> {
     let told = |file: &RejectedFile| {
-        let faults = file.faults.iter();
-        let faults = faults.map(|it| format!("{}:{}: {}", it.line, it.column, it.message));
-        json!({ "file": file.path, "faults": faults.collect::<Vec<_>>() })
+        let faults: Vec<String> = file.faults.iter().map(in_words).collect();
+        json!({ "file": file.path, "faults": faults })
     };
     files.iter().map(told).collect()
+}
+
+fn in_words(fault: &Fault) -> String {
+    let said = format!("{}:{}: {}", fault.line, fault.column, fault.message);
+    match &fault.hint {
+        Some(hint) => format!("{said}\nhint: {hint}"),
+        None => said,
+    }
 }
 
 /// Where the processes begin that a caller may know of: with the server itself, or with its sandbox hosts where others

@@ -150,7 +150,8 @@ fn a_deadline_of_the_file_or_of_the_call_ends_the_command() {
 #[test]
 fn a_rejected_file_keeps_no_other_from_working() {
     let project = project();
-    let broken = r#"{ "name": "broken", "description": "B.", "command": "true", "oops": 1 }"#;
+    let broken =
+        r#"{ "name": "broken", "description": "B.", "command": "ls -l", "descripton": 1 }"#;
     project.write(".ahma/tools/broken.json", broken);
     let mut served = Served::of(project, &[]);
     let names = names(&mut served);
@@ -165,12 +166,13 @@ fn a_rejected_file_keeps_no_other_from_working() {
     assert_eq!(tools["loaded"], 2);
     let file = tools["rejected"][0]["file"].as_str().unwrap();
     assert!(file.ends_with("broken.json"), "{tools}");
-    assert!(
-        !tools["rejected"][0]["faults"]
-            .as_array()
-            .unwrap()
-            .is_empty()
-    );
+    // With what can be done about each.
+    let faults = json!([
+        "1:53: `ls -l` is not the name of one program\n\
+         hint: put the program into `command` and the words after it into `fixed_args`",
+        "1:62: unknown field `descripton`\nhint: did you mean `description`?",
+    ]);
+    assert_eq!(tools["rejected"][0]["faults"], faults);
 }
 
 /// Proves: T37.

@@ -93,7 +93,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     pub(super) sandbox_scope: Option<PathBuf>,
 
-    /// Allow the scope to be `/` or the home directory.
+    /// Allow the scope, or a grant, to be the home directory or what is above it. What servers of this user keep must lie outside
+    /// (`XDG_STATE_HOME`), so it is never everything.
     #[arg(long)]
     pub(super) allow_wide_scope: bool,
 

@@ -12,7 +12,8 @@ use crate::scope::{link_in_reach, real_as_far_as_it_exists};
 pub(super) enum ReachError {
     #[error(
         "commands could read {state}, where servers of this user keep their tokens, because of {granted}\n\
-         hint: name a narrower directory, or move the state elsewhere with XDG_STATE_HOME"
+         hint: name a narrower directory{elsewhere}",
+        elsewhere = elsewhere_hint(granted)
     )]
     State { state: PathBuf, granted: PathBuf },
     #[error(
@@ -20,6 +21,14 @@ pub(super) enum ReachError {
          hint: name the real directory, or move the link out of what commands can write"
     )]
     Link { path: PathBuf, link: PathBuf },
+}
+
+/// Nothing is elsewhere when everything is in reach.
+fn elsewhere_hint(granted: &Path) -> &'static str {
+    match granted.parent() {
+        Some(_) => ", or move the state elsewhere with XDG_STATE_HOME",
+        None => "",
+    }
 }
 
 /// With a token of another server, a command could leave its scope by calling that one.

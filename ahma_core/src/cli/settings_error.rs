@@ -1,6 +1,6 @@
 //! Why the server cannot start as it was told to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ahma_sandbox::ScopeError;
 
@@ -13,7 +13,8 @@ pub(super) enum SettingsError {
     #[error("{0}\nhint: {hint}{wide}", hint = .0.hint(), wide = wide_hint(.0))]
     Scope(ScopeError),
     #[error(
-        "{flag} {path} would grant commands everything of yours\nhint: name narrower directories; or add --allow-wide-scope"
+        "{flag} {path} would grant commands everything of yours\nhint: name narrower directories{wide}",
+        wide = wide_grant_hint(path)
     )]
     WideGrant { flag: &'static str, path: PathBuf },
     #[error(
@@ -48,11 +49,22 @@ pub(super) enum SettingsError {
     NeedsHttp(&'static str),
 }
 
-/// What helps where only the width of the scope is wrong.
+/// What helps where only the width is wrong: tokens of servers have to be out of reach still.
+const WIDE: &str =
+    "; or add --allow-wide-scope, and let XDG_STATE_HOME name a directory outside of it";
+
+/// Nothing is outside of the whole file system.
 fn wide_hint(error: &ScopeError) -> &'static str {
     match error {
-        ScopeError::Root | ScopeError::Home(_) => "; or add --allow-wide-scope",
+        ScopeError::Home(_) => WIDE,
         _ => "",
+    }
+}
+
+fn wide_grant_hint(path: &Path) -> &'static str {
+    match path.parent() {
+        Some(_) => WIDE,
+        None => "",
     }
 }
 

@@ -245,24 +245,43 @@ fn a_start_leaves_the_project_as_it_was() {
     assert_eq!(fs::read_dir(served.project.path()).unwrap().count(), 0);
 }
 
+/// Proves: S64.
 #[test]
-fn a_scope_that_is_too_wide_is_refused() {
+fn a_scope_that_is_too_wide_is_refused_with_a_hint_that_works() {
     let workspace = Workspace::new();
-    let refused = workspace.run(AHMA_MCP, &["--sandbox-scope", "/"]);
+    for more in [&[][..], &["--allow-wide-scope"]] {
+        let arguments = [&["--sandbox-scope", "/"], more].concat();
+        let refused = workspace.run(AHMA_MCP, &arguments);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+        for useless in ["--allow-wide-scope", "XDG_STATE_HOME"] {
+            assert!(!refused.stderr.contains(useless), "{}", refused.stderr);
+        }
+        assert!(refused.stderr.contains("\nhint: "), "{}", refused.stderr);
+    }
+
+    let home = workspace.path().canonicalize().unwrap();
+    let home = home.to_str().unwrap();
+    let inside = format!("{home}/state");
+    let run = |arguments: &[&str], state: &str| {
+        let variables = [("HOME", home), ("XDG_STATE_HOME", state)];
+        let arguments = [&["--sandbox-scope", home], arguments].concat();
+        workspace.run_with(AHMA_MCP, &arguments, &variables)
+    };
+    let refused = run(&[], &inside);
+    assert_eq!(refused.code, 2);
+    for useful in ["the scope", "--allow-wide-scope", "XDG_STATE_HOME"] {
+        assert!(refused.stderr.contains(useful), "{}", refused.stderr);
+    }
+    let refused = run(&["--allow-wide-scope"], &inside);
     assert_eq!(refused.code, 2);
     assert!(
-        refused
-            .stderr
-            .contains("the scope would be the whole file system"),
+        refused.stderr.contains("XDG_STATE_HOME"),
         "{}",
         refused.stderr
     );
-    assert!(
-        refused.stderr.contains("--allow-wide-scope"),
-        "{}",
-        refused.stderr
-    );
-    assert_eq!(refused.stdout, "");
+    let outside = Workspace::new();
+    let served = run(&["--allow-wide-scope"], outside.path().to_str().unwrap());
+    assert_eq!(served.code, 0, "{}", served.stderr);
 }
 
 /// Proves: S11, S15, S17.

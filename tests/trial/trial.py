@@ -1,5 +1,6 @@
 """An agent's day in real projects: every line is a call, what its text must hold, and what it must not."""
 
+import http.server
 import json
 import os
 import pathlib
@@ -7,6 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import zipfile
 
 SERVER, HOME = sys.argv[1], pathlib.Path(sys.argv[2])
 WHO = "root" if os.getuid() == 0 else "ordinary user"
@@ -147,7 +150,6 @@ remote = HOME / "src/remote.git"
 run(HOME, "git", "init", "-q", "--bare", str(remote))
 client = Client(plain, path=str(local))
 script(client, "programs of ~/.local/bin", "mytool", r"^mine\n")
-script(client, "install and find", "mkdir -p ~/.cargo/bin; cp /bin/true ~/.cargo/bin/installed; installed && echo found", r"^found")
 for name, command, wanted in [
     ("a file outside", f"cat {HOME}/Documents/notes.txt", r"--sandbox-read"),
     ("a file of the home", "cat ~/Documents/notes.txt", r"--sandbox-read"),
@@ -155,11 +157,45 @@ for name, command, wanted in [
     ("a directory beside", "cd ../other", r"--sandbox-read"),
     ("Python, credentials", f"python3 -c 'open(\"{HOME}/.aws/credentials\")'", r"--pass-env|--sandbox-read"),
     ("a remote outside", f"git fetch {remote}", r"--sandbox-"),
+    ("a push to a remote outside", f"git commit -q --allow-empty -m x; git push {remote} HEAD", r"--sandbox-write"),
+    ("a worktree beside the scope", "git worktree add ../wt9", r"--sandbox-write"),
     ("a hook", "echo x > .git/hooks/pre-commit", r"--unprotect"),
 ]:
     script(client, name, command, wanted, r"\bnotes\n|secret\n")
+
+
+class NobodyKnown(http.server.BaseHTTPRequestHandler):
+    """A host that asks who the user is."""
+
+    def do_GET(self):
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="trial"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+host = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NobodyKnown)
+threading.Thread(target=host.serve_forever, daemon=True).start()
+script(client, "a push without credentials", f"git push http://127.0.0.1:{host.server_port}/me/x.git HEAD",
+       r"127\.0\.0\.1 asked who the user is.*--pass-env")
+if has("docker"):
+    script(client, "docker", "docker ps", r"outside the sandbox.*--sandbox-write \S*docker\.sock.*root")
+if has("rustup"):
+    # Nothing is downloaded: it fails before, and would be asked for here.
+    script(client, "rustup", f"RUSTUP_DIST_SERVER=http://127.0.0.1:{host.server_port} rustup component add rustc-dev",
+           r"can use and not change.*run rustup outside")
 client.close()
 client = Client(plain, "--network", "off")
+script(client, "pip without network",
+       "/usr/bin/python3 -m venv venv && venv/bin/pip install --retries 0 --disable-pip-version-check six", r"--network on")
+if has("npm"):
+    script(client, "npm without network", "npm install --fetch-retries=0 is-number", r"--network on")
+if has("cargo"):
+    script(client, "cargo without network", "cargo init -q --name app --vcs none app && cd app && "
+           "CARGO_NET_RETRY=0 cargo add -q a-crate-that-nobody-has", r"--network on")
 if has("curl"):
     script(client, "no network", "curl -sS http://api.example.invalid/", r"--network on")
 script(client, "a loopback without network",
@@ -197,18 +233,61 @@ if has("javac"):
     script(client, "Java", "javac A.java && java A", r"java\n")
     client.close()
 
+# What package managers install for the user, from what is here, is found at once and by the next server.
+installing = project("installing", **{
+    "package.json": '{"name": "by-npm", "version": "1.0.0", "bin": "by-npm.js"}',
+    "by-npm.js": "#!/usr/bin/env node\nconsole.log('npm found')\n",
+    "Cargo.toml": "[package]\nname = 'by-cargo'\nversion = '1.0.0'\nedition = '2021'\n"
+                  "[[bin]]\nname = 'by-cargo'\npath = 'main.rs'\n",
+    "main.rs": 'fn main() { println!("cargo found") }\n',
+})
+wheel = installing / "by_pip-1-py3-none-any.whl"
+with zipfile.ZipFile(wheel, "w") as packed:
+    packed.writestr("by_pip.py", "def main():\n    print('pip found')\n")
+    packed.writestr("by_pip-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: by_pip\nVersion: 1\n")
+    packed.writestr("by_pip-1.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: trial\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    packed.writestr("by_pip-1.dist-info/entry_points.txt", "[console_scripts]\nby-pip = by_pip:main\n")
+    packed.writestr("by_pip-1.dist-info/RECORD", "")
+pip = "/usr/bin/python3 -m pip"
+INSTALLED = [
+    ("npm", has("npm"), "npm install -g --offline --no-audit --no-fund ."),
+    ("cargo", has("cargo"), "cargo install -q --offline --path ."),
+    ("pip", subprocess.run(pip.split() + ["--version"], capture_output=True).returncode == 0,
+     f"PIP_BREAK_SYSTEM_PACKAGES=1 {pip} install -q --user --no-index --no-warn-script-location ./{wheel.name}"),
+    ("uv", has("uv"), f"uv tool install -q --offline ./{wheel.name}"),
+]
+INSTALLED = [(name, command) for name, is_there, command in INSTALLED if is_there]
+for name, command in INSTALLED:
+    client = Client(installing, "--network", "off")
+    program = "by-pip" if name == "uv" else f"by-{name}"
+    script(client, f"{name}: nothing before", program, r"command not found")
+    script(client, f"{name}: found at once", f"{command} && cd / && {program}", r"\w+ found\n")
+    client.close()
+    client = Client(installing)
+    script(client, f"{name}: found by the next server", f"cd / && {program}", r"^\w+ found\n")
+    if name == "pip" and has("uv"):
+        client.call("sandboxed_shell", command=f"{pip} uninstall -y by_pip --break-system-packages")
+    client.close()
+
 # Git: a remote, a linked worktree, a submodule.
 main = project("main")
 for words in ["init -q", "commit -q --allow-empty -m first", f"remote add origin {remote}", "worktree add -q ../linked -b linked"]:
     run(main, "git", *words.split())
 client = Client(HOME / "src/linked")
 script(client, "a commit in a linked worktree", "echo x > x && git add x && git commit -qm inside && git log --oneline | head -1", r"inside")
+script(client, "a rebase there", "git checkout -q -b topic HEAD~1 && git commit -q --allow-empty -m topic && git rebase -q linked && "
+       "git merge-base --is-ancestor linked topic && echo rebased", r"rebased\n")
+script(client, "a branch that is deleted there", "git checkout -q linked; git branch -D topic", r"packed-refs\.lock can only be read.*outside")
 script(client, "its hooks are not writable", "echo x > $(git rev-parse --git-path hooks)/pre-commit", r"Read-only|No such file|denied")
 client.close()
 client = Client(main, "--sandbox-write", str(remote))
 script(client, "push to a granted remote", "git push -q origin main && git ls-remote origin", r"refs/heads/main")
 script(client, "a worktree in the scope", "git worktree add -q wt -b wt && cd wt && git commit -q --allow-empty -m wt && git log --oneline | head -1", r"wt\n")
-script(client, "a submodule", f"git -c protocol.file.allow=always submodule add -q {remote} sub && git commit -qm sub && git submodule status", r"sub \(heads/main\)")
+script(client, "a submodule of the scope", f"git -c protocol.file.allow=always submodule add -q {remote} sub && git commit -qm sub && git submodule status", r"sub \(heads/main\)")
+client.close()
+client = Client(main / "sub")
+script(client, "a scope that is a submodule", "git commit -q --allow-empty -m sub && git branch x && git branch -d x && git log --oneline | head -1", r"sub\n")
+script(client, "its settings are not writable", "git config user.color blue", r"is protected.*outside the sandbox")
 client.close()
 
 print(f"{count - len(failures)} passed, {len(failures)} failed")

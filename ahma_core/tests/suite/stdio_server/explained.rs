@@ -1,5 +1,9 @@
 //! What an agent reads when the sandbox was in the way, in a running server.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::thread;
+
 use ahma_tests::{Workspace, until};
 use serde_json::{Value, json};
 
@@ -25,7 +29,8 @@ fn world(arguments: &[&str]) -> World {
         ("PATH", path.as_str()),
     ];
     let project = Workspace::in_directory(&home.path().join("src"));
-    assert_eq!(project.run("git", &["init", "-q"]).code, 0);
+    let identity = "git init -q && git config user.name me && git config user.email me@here";
+    assert_eq!(project.run("sh", &["-c", identity]).code, 0);
     let served = Served::start_in(project, arguments, &variables);
     World { home, served }
 }
@@ -76,6 +81,16 @@ fn failures_of_the_trial_are_explained_with_what_the_owner_can_do() {
             "--sandbox-read",
         ),
         (
+            "git commit -q --allow-empty -m x && git push HOME/src/remote.git HEAD",
+            "write-outside",
+            "--sandbox-write",
+        ),
+        (
+            "git worktree add ../beside",
+            "write-outside",
+            "--sandbox-write",
+        ),
+        (
             "echo x > .git/hooks/pre-commit",
             "protected-path",
             "--unprotect",
@@ -96,6 +111,42 @@ fn failures_of_the_trial_are_explained_with_what_the_owner_can_do() {
         let (text, denial) = refused(&mut world, script);
         assert_eq!(denial, Value::Null, "{script}: {text}");
     }
+}
+
+/// Answers whatever comes with the question who the user is.
+fn host_that_knows_nobody() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|it| !it.is_empty()))
+            {}
+            let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                          Content-Length: 0\r\nConnection: close\r\n\r\n";
+            // Git may be gone; the test sees that.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    port
+}
+
+/// Proves: P15.
+#[test]
+fn a_push_for_which_the_user_has_credentials_and_commands_have_none_is_explained() {
+    let port = host_that_knows_nobody();
+    let mut world = world(&[]);
+    let push = format!(
+        "git commit -q --allow-empty -m x && git push http://127.0.0.1:{port}/me/project.git HEAD"
+    );
+    let (text, denial) = refused(&mut world, &push);
+    assert!(text.contains("could not read Username"), "{text}");
+    assert_eq!(denial["kind"], "credential-missing", "{text}");
+    assert_eq!(denial["subject"], "127.0.0.1", "{text}");
+    assert_eq!(denial["owner_can"], "--pass-env of a token", "{text}");
 }
 
 /// Proves: P15.

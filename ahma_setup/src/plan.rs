@@ -270,7 +270,7 @@ impl Change {
             None => {
                 let mut record = Record::new(file, self.language, self.level, &self.project);
                 record.existed = self.target.bytes.is_some();
-                record.made_directories = self.target.missing_directories();
+                record.made_directories = self.made_directories(records)?;
                 (record, self.target.bytes.clone())
             }
         };
@@ -283,6 +283,21 @@ impl Change {
         records.put(&record, before.as_deref())?;
         let is_shared = self.level == Level::Project;
         self.target.write(&self.after, is_shared)
+    }
+
+    /// The directories above the file that are there for our files only, the innermost first: whichever of these goes last
+    /// takes them along.
+    fn made_directories(&self, records: &Records) -> Result<Vec<PathBuf>, Refusal> {
+        let others = records.all()?;
+        let others = others.into_iter().flat_map(|(it, _)| it.made_directories);
+        let mut made: Vec<PathBuf> = others
+            .filter(|it| self.target.path.starts_with(it))
+            .chain(self.target.missing_directories())
+            .collect();
+        made.sort();
+        made.dedup();
+        made.reverse();
+        Ok(made)
     }
 
     /// The record of earlier changes, if any of them is still in the file.

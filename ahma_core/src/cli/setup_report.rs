@@ -224,7 +224,12 @@ impl Report {
             }
             let project = match self.level {
                 Level::User => "",
-                Level::Project => " --project",
+                Level::Project => {
+                    self.text.push_str(
+                        "  Before you share these files: they name the program where it is on this machine\n",
+                    );
+                    " --project"
+                }
             };
             let _ = writeln!(
                 self.text,
@@ -266,13 +271,14 @@ impl UndoReport {
     pub(super) fn add(&mut self, plan: &UndoPlan, failure: Option<&Refusal>) {
         let path = visible(&plan.path.display().to_string());
         let clients: Vec<&str> = plan.clients.iter().map(|it| it.id()).collect();
-        let action = match (&plan.action, failure) {
-            (_, Some(_)) => "refused",
-            (UndoAction::Restore(_), _) => "restored",
-            (UndoAction::Remove, _) => "removed",
-            (UndoAction::TakeOut(_), _) => "taken_out",
-            (UndoAction::Nothing | UndoAction::Refuse(_), _) => "none",
+        let (would, done) = match &plan.action {
+            _ if failure.is_some() => ("refused", "refused"),
+            UndoAction::Restore(_) => ("would_restore", "restored"),
+            UndoAction::Remove => ("would_remove", "removed"),
+            UndoAction::TakeOut(_) => ("would_take_out", "taken_out"),
+            UndoAction::Nothing | UndoAction::Refuse(_) => ("none", "none"),
         };
+        let action = if self.is_dry { would } else { done };
         let mut shown = json!({ "path": plan.path, "clients": clients, "action": action });
         let has_change = plan.after().is_some() || matches!(plan.action, UndoAction::Remove);
         if has_change {

@@ -262,6 +262,8 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
     let written = user.read(".cursor/mcp.json");
     let before = everything();
     let dry = user.done(&["--undo", "--dry-run"]);
+    let document = user.document(&["--undo", "--dry-run"]);
+    assert_eq!(document["files"][0]["action"], "would_restore");
     assert!(
         dry.stdout.contains("would be restored, byte for byte\n"),
         "{dry:?}"
@@ -294,7 +296,11 @@ fn the_own_shell_of_a_client_is_turned_off_where_that_works_and_told_where_not()
     assert_eq!(named, ["Cursor", "VS Code", "Windsurf", "Zed"]);
     user.done(&["--undo"]);
     assert_eq!(user.everything(), [".", "./project"]);
-    user.done(&["claude", "--only", "--project"]);
+    let shared = user.done(&["claude", "--only", "--project"]);
+    assert!(
+        shared.stdout.contains("Before you share these files"),
+        "{shared:?}"
+    );
     let settings = json_of(&user.read("project/.claude/settings.json"));
     assert_eq!(settings, json!({ "permissions": { "deny": ["Bash"] } }));
     let elsewhere = user.done(&["--undo"]);

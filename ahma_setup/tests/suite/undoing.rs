@@ -51,6 +51,23 @@ fn files_and_directories_that_setup_made_are_gone_again() {
 
 /// Proves: P53.
 #[test]
+fn directories_that_several_files_needed_are_gone_with_the_last_of_them() {
+    let all = [Client::ClaudeDesktop, Client::Vscode, Client::Zed];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let home = Home::new();
+        for client in all {
+            home.set_up(client, &wish());
+        }
+        for at in order {
+            assert!(home.place.path().join(".config").exists());
+            home.undo(&[all[at]], Level::User);
+        }
+        assert!(!home.place.path().join(".config").exists());
+    }
+}
+
+/// Proves: P53.
+#[test]
 fn a_directory_or_file_of_ours_that_others_use_by_now_stays() {
     let home = Home::new();
     home.set_up(Client::Cursor, &wish());

@@ -3,11 +3,13 @@
 //! Reads flags and environment, turns them into settings, and puts the engine together with its transports. Must not
 //! hold engine logic: what another program would need too belongs to [`scope`](crate::Scope).
 
+mod arg_values;
 mod args;
 mod auth_args;
 mod auth_commands;
 mod auth_report;
 mod batch_writer;
+mod clean_command;
 mod client_entries;
 mod config_file;
 mod doctor;
@@ -18,6 +20,7 @@ mod downstream_import;
 mod downstream_reload;
 mod downstream_report;
 mod flag_checks;
+mod greeting;
 mod home_paths;
 mod http;
 mod http_settings;
@@ -32,6 +35,7 @@ mod logging;
 mod mcp_file;
 mod offline;
 mod output;
+mod paper;
 mod profiles;
 mod reach;
 mod run_args;
@@ -74,6 +78,9 @@ pub fn main_impl() -> ExitCode {
             return doctor::run(doctor, with_files(&said, &given, &words));
         }
         Some(Command::Setup(setup)) => return setup_command::run(setup),
+        Some(Command::Clean(clean)) => return clean_command::run(clean),
+        Some(Command::Completions(shell)) => return paper::completions(shell),
+        Some(Command::Man(pages)) => return paper::man(pages),
         _ => {}
     }
     let words = run_args::with_flags_of_the_server(&words, &given);
@@ -87,7 +94,8 @@ pub fn main_impl() -> ExitCode {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
         Some(Command::Run(command)) => return run_command::run(&args, command),
-        Some(Command::Doctor(_) | Command::Setup(_)) | None => {}
+        // What needs no settings has been done.
+        Some(_) | None => {}
     }
     match args.mode {
         Mode::Stdio | Mode::Http | Mode::Dual => server::run(&args),

@@ -73,11 +73,18 @@ impl PrivateDir {
         &self.path
     }
 
-    /// Removes directories of servers that are gone. What belongs to someone else, or to a server
-    /// that lives, stays.
+    /// Removes the private directories below `base` whose program is gone. Returns how many.
     pub fn sweep(base: &Path) -> io::Result<usize> {
+        let abandoned = Self::abandoned(base)?.into_iter();
+        Ok(abandoned
+            .filter(|path| remove_directory(path).is_ok())
+            .count())
+    }
+
+    /// The private directories below `base` whose program is gone.
+    pub fn abandoned(base: &Path) -> io::Result<Vec<PathBuf>> {
         let me = rustix::process::geteuid().as_raw();
-        let mut removed = 0;
+        let mut abandoned = Vec::new();
         #[expect(
             clippy::disallowed_methods,
             reason = "the caller sees to it that no async thread waits"
@@ -90,15 +97,11 @@ impl PrivateDir {
                     about.is_dir() && about.uid() == me && about.mode() & 0o777 == 0o700
                 })
             };
-            if has_our_name(&path)
-                && is_ours(&path)
-                && is_abandoned(&path)
-                && remove_directory(&path).is_ok()
-            {
-                removed += 1;
+            if has_our_name(&path) && is_ours(&path) && is_abandoned(&path) {
+                abandoned.push(path);
             }
         }
-        Ok(removed)
+        Ok(abandoned)
     }
 }
 

@@ -16,6 +16,7 @@ use ahma_transport::{Direction, MessageTrace, SessionHandle};
 use tokio::sync::Notify;
 
 use super::args::{Args, Mode};
+use super::greeting::greet;
 use super::http::{BoundHttp, Http};
 use super::log_settings::AuditSettings;
 use super::logging::Logging;
@@ -271,6 +272,9 @@ async fn serve(
         Some(Ok(found_by)) => {
             if unconfined {
                 warn_loudly("the sandbox is switched off; commands can do what you can do");
+            }
+            if served.http.is_none() {
+                greet(scope.directory());
             }
             // What follows uses little of it.
             tokio::task::spawn_blocking(give_code_of_start_back);

@@ -140,6 +140,13 @@ impl StatePlace {
     }
 }
 
+/// Whether a state file is of a server that lives: that keeps a lock on it.
+pub(super) fn is_alive(path: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = rustix::fs::open(path, flags, Mode::empty());
+    file.is_ok_and(|it| flock(&it, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))
+}
+
 fn new_file(directory: &OwnedFd, name: &str, mode: RawMode) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(directory, name, flags, Mode::from_raw_mode(mode))

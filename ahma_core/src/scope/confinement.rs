@@ -152,7 +152,7 @@ fn without_home(
 }
 
 /// Where private directories can be: out of reach of commands in any of these granted paths. Blocks.
-pub(super) fn private_base(
+pub(crate) fn private_base(
     environment: &BTreeMap<OsString, OsString>,
     granted: &[PathBuf],
 ) -> Option<PathBuf> {

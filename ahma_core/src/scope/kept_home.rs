@@ -4,6 +4,8 @@
 
 use std::fs;
 use std::io::{self, Read as _};
+#[cfg(feature = "cli")]
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -61,6 +63,39 @@ fn mark(place: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
     options.open(place.join(USED))
+}
+
+/// A home that no server uses.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+pub(crate) struct UnusedHome {
+    pub(crate) path: PathBuf,
+    /// The scope that it belongs to, where that is known.
+    pub(crate) scope: Option<PathBuf>,
+    /// Held, so that no server takes it meanwhile.
+    _mark: fs::File,
+}
+
+/// All homes that no server uses.
+#[cfg(feature = "cli")]
+#[expect(clippy::disallowed_methods, reason = "no runtime runs")]
+pub(crate) fn unused(homes: &Path) -> Vec<UnusedHome> {
+    let entries = fs::read_dir(homes).into_iter().flatten().flatten();
+    let unused = entries.filter_map(|entry| {
+        let path = entry.path();
+        // Not made by us where that is missing.
+        fs::symlink_metadata(path.join(USED)).ok()?;
+        let mark = mark(&path).ok()?;
+        flock(&mark, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let scope = fs::read(path.join(SCOPE)).ok();
+        let scope = scope.map(|it| PathBuf::from(std::ffi::OsString::from_vec(it)));
+        Some(UnusedHome {
+            path,
+            scope,
+            _mark: mark,
+        })
+    });
+    unused.collect()
 }
 
 /// Removes homes that nobody has used for long. Returns how many.

@@ -36,6 +36,10 @@ mod trusted_path;
 mod user_path;
 
 pub use config::{ScopeConfig, Siblings};
+#[cfg(feature = "cli")]
+pub(crate) use confinement::private_base;
+#[cfg(feature = "cli")]
+pub(crate) use kept_home::unused as unused_homes;
 pub use manager::{ManagerConfig, ScopeManager};
 pub use open_error::OpenError;
 #[cfg(feature = "cli")]

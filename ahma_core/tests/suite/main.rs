@@ -27,6 +27,8 @@ mod downstream_secrets;
 #[cfg(feature = "cli")]
 mod embedded;
 #[cfg(feature = "cli")]
+mod hospitality;
+#[cfg(feature = "cli")]
 mod http_server;
 mod inheritance;
 mod input_schemas;

@@ -14,7 +14,7 @@ use crate::cli::args::Args;
 use crate::cli::downstream::described;
 use crate::cli::key_search;
 use crate::cli::offline::Offline;
-use crate::cli::token_file;
+use crate::cli::{state_file, token_file};
 use crate::config::RejectedFile;
 use crate::registry::ToolSnapshot;
 use crate::scope::Scope;
@@ -144,9 +144,7 @@ fn stale_state(directory: &Path) -> Option<Finding> {
     let path = directory.join(STATE_FILE);
     let text = std::fs::read_to_string(&path).ok()?;
     let state: ServerState = serde_json::from_str(&text).ok()?;
-    let is_alive = rustix::process::Pid::from_raw(i32::try_from(state.pid).ok()?)
-        .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
-    Some(match is_alive {
+    Some(match state_file::is_alive(&path) {
         true => Finding::ok(
             "project",
             format!("a server of it runs: {}, process {}", state.url, state.pid),

@@ -6,6 +6,8 @@ mod behind;
 mod calls;
 mod cgroups;
 mod confinement;
+mod cookbook;
+mod cookbook_events;
 mod declared;
 mod developer;
 mod downstream;

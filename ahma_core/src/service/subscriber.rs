@@ -4,13 +4,10 @@ use rmcp::RoleServer;
 use rmcp::model::{
     CustomNotification, GetMeta as _, PromptListChangedNotification, RequestId,
     ResourceListChangedNotification, ResourceUpdatedNotification, ResourceUpdatedNotificationParam,
-    ServerNotification, SubscriptionFilter, ToolListChangedNotification,
+    ServerNotification, SubscriptionFilter, SubscriptionsListenResult, ToolListChangedNotification,
 };
 use rmcp::service::{Peer, RequestContext, SubscriptionContext};
 use serde_json::{Value, json};
-
-/// The key of the id of a subscription in `_meta`.
-const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// A client that has subscribed.
 pub(super) struct Subscriber {
@@ -104,7 +101,7 @@ impl Subscriber {
 
     /// The result of a subscription that has ended, as the SDK would give it.
     pub(super) fn last_word(&self) -> Value {
-        json!({ "_meta": { SUBSCRIPTION_ID: self.id } })
+        json!(SubscriptionsListenResult::complete(self.id.clone()))
     }
 
     async fn send(&self, mut notification: ServerNotification) -> bool {

@@ -112,15 +112,15 @@ impl Client {
         let mut params = params.clone();
         let is_stateless = self.session.is_none();
         if is_stateless {
-            let meta = json!({
+            let mut meta = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
-            match params.get_mut("_meta").and_then(Value::as_object_mut) {
-                Some(given) => given.extend(meta.as_object().expect("an object").clone()),
-                None => params["_meta"] = meta,
-            }
+            // What the caller says itself stands.
+            let given = params["_meta"].as_object().cloned().unwrap_or_default();
+            meta.as_object_mut().expect("an object").extend(given);
+            params["_meta"] = meta;
         }
         let mut message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if !id.is_null() {

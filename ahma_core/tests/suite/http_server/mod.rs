@@ -12,6 +12,7 @@ mod serving;
 mod sessions;
 mod signing_in;
 mod stopping;
+mod task_news;
 mod token;
 
 use std::path::Path;

@@ -62,6 +62,7 @@ pub(crate) mod sign_in_world;
 mod signing_in;
 mod soak;
 mod surface;
+mod task_news;
 mod tasks;
 mod toolchains;
 mod tools;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ahma_sandbox::{CommandRequest, Input, NoExit};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncRead, AsyncReadExt as _, copy, sink};
+use tokio::join;
 
 use super::host_pool::HostPool;
 use super::plan::Environment;
@@ -40,8 +41,10 @@ pub(crate) struct InternalCommands {
 pub(crate) struct CommandOutput {
     /// Its exit code.
     pub code: i32,
-    /// The beginning of what it wrote.
+    /// The beginning of what it wrote to its standard output.
     pub output: Vec<u8>,
+    /// Whether that is all of it.
+    pub is_whole: bool,
 }
 
 impl InternalCommands {
@@ -86,31 +89,40 @@ impl InternalCommands {
             directory,
             input: Input::Nothing,
         };
-        let mut command = host.spawn(request).await.ok()?;
+        // What it complains of is no answer.
+        let (mut command, mut errors) = host.spawn_apart(request).await.ok()?;
         let mut pipe = command.take_output()?;
-        let mut output = Vec::new();
-        let mut buffer = vec![0; 4096];
-        let mut is_open = true;
-        loop {
-            tokio::select! {
-                // The output first: all of it is there when the exit is known.
-                biased;
-                length = pipe.read(&mut buffer), if is_open => {
-                    let length = length.unwrap_or(0);
-                    is_open = length > 0;
-                    let room = MAX_OUTPUT - output.len();
-                    output.extend_from_slice(&buffer[..length.min(room)]);
-                }
-                exit = command.exited() => {
-                    let code = match exit {
-                        Ok(exit) => exit.code?,
-                        // As a shell would say it.
-                        Err(NoExit::NotStarted { .. }) => NOT_FOUND,
-                        Err(_) => return None,
-                    };
-                    return Some(CommandOutput { code, output });
-                }
-            }
-        }
+        let exiting = async {
+            let exit = command.exited().await;
+            // What it has left running would keep its output open.
+            command.kill();
+            exit
+        };
+        let mut nowhere = sink();
+        let complaining = copy(&mut errors, &mut nowhere);
+        let (exit, (output, is_whole), _) = join!(exiting, beginning(&mut pipe), complaining);
+        let code = match exit {
+            Ok(exit) => exit.code?,
+            // As a shell would say it.
+            Err(NoExit::NotStarted { .. }) => NOT_FOUND,
+            Err(_) => return None,
+        };
+        Some(CommandOutput {
+            code,
+            output,
+            is_whole,
+        })
     }
+}
+
+/// The beginning of what comes, once its end has come, and whether that is all of it.
+async fn beginning(pipe: &mut (impl AsyncRead + Unpin)) -> (Vec<u8>, bool) {
+    let (mut output, mut is_whole) = (Vec::new(), true);
+    let mut buffer = vec![0; 4096];
+    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+        let room = MAX_OUTPUT - output.len();
+        output.extend_from_slice(&buffer[..length.min(room)]);
+        is_whole = is_whole && length <= room;
+    }
+    (output, is_whole)
 }

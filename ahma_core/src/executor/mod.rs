@@ -32,7 +32,7 @@ pub(crate) use event_stream::{BLOCK, LINE, STRUCTURED};
 pub use executor::Executor;
 pub use host_pool::HostPool;
 pub(crate) use host_pool::WarmShells;
-pub(crate) use internal_commands::InternalCommands;
+pub(crate) use internal_commands::{CommandOutput, InternalCommands};
 pub use job::{Job, JobDescription};
 pub use plan::{CommandKind, CommandPlan, Environment, EventPlan};
 pub(crate) use product::MAX_JSON;

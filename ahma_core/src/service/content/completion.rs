@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::lists::{ContentKind, offered};
+use crate::config::content::ResourcePlace;
 use crate::config::{CompleteSpec, ToolSpec, nearest};
+use crate::executor::CommandOutput;
 use crate::service::context::ServiceContext;
 use crate::service::respond::cut;
 
@@ -34,16 +36,24 @@ async fn values(context: &ServiceContext, spec: &CompleteSpec) -> Arc<[String]> 
                 let words = words.iter().map(OsString::from).collect();
                 let ran = timeout(PATIENCE, context.internal.run_in_scope(words)).await;
                 let output = ran.ok().flatten().filter(|it| it.code == 0);
-                lines(&output.map(|it| it.output).unwrap_or_default())
+                output.map(|it| lines(&it)).unwrap_or_default()
             };
             Arc::clone(printed.get_or_init(run).await)
         }
     }
 }
 
-/// The lines of what a command printed, each once.
-fn lines(output: &[u8]) -> Arc<[String]> {
-    let text = String::from_utf8_lossy(output);
+/// The lines of what a command printed, each once. Half a line at the end of what was read is none.
+fn lines(printed: &CommandOutput) -> Arc<[String]> {
+    let length = match printed.is_whole {
+        true => printed.output.len(),
+        false => printed
+            .output
+            .iter()
+            .rposition(|it| *it == b'\n')
+            .unwrap_or(0),
+    };
+    let text = String::from_utf8_lossy(&printed.output[..length]);
     let mut known = std::collections::HashSet::new();
     let lines = text.lines().map(str::trim);
     let is_value = |it: &&str| {
@@ -71,6 +81,11 @@ pub(crate) async fn complete(
         },
         Reference::Resource(resource) => match content.family(&resource.uri) {
             Some(spec) => {
+                let is_there =
+                    matches!(&spec.place, ResourcePlace::Family(it) if it.names().contains(&name));
+                if !is_there {
+                    return Err(none("variable", &name));
+                }
                 let variable = spec.completions.iter().find(|(it, _)| *it == name);
                 variable.map(|(_, spec)| spec.clone())
             }
@@ -200,10 +215,14 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_values_are_left_out() {
-        let output = b"one\n\n  two \none\n\x1b[1mthree\n\xff\n";
-        assert_eq!(
-            *lines(output),
-            ["one", "two", "\u{fffd}"].map(str::to_owned)
-        );
+        let mut printed = CommandOutput {
+            code: 0,
+            output: b"one\n\n  two \none\n\x1b[1mthree\n\xff\nfo".to_vec(),
+            is_whole: true,
+        };
+        let all = ["one", "two", "\u{fffd}", "fo"].map(str::to_owned);
+        assert_eq!(*lines(&printed), all);
+        printed.is_whole = false;
+        assert_eq!(*lines(&printed), all[..3]);
     }
 }

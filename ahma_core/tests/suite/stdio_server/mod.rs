@@ -5,6 +5,7 @@ mod availability;
 mod behind;
 mod calls;
 mod cgroups;
+mod completion;
 mod confinement;
 mod cookbook;
 mod cookbook_events;

@@ -43,6 +43,7 @@ mod long_outputs;
 mod modes;
 mod naughty;
 mod needs;
+mod pages;
 mod pictures;
 mod progress;
 mod prompts;

@@ -163,6 +163,50 @@ fn people_with_curl_can_look() {
     assert_eq!(look("prompts"), json!({ "prompts": [] }));
 }
 
+/// Proves: H6, P38.
+#[test]
+fn what_files_offer_is_listed_for_people_with_curl() {
+    let project = Workspace::new();
+    let icons = json!([{ "src": "https://example.org/icon.png", "sizes": ["48x48"] }]);
+    let argument = json!({ "name": "who", "description": "Whom.", "required": true });
+    let prompt = json!({
+        "name": "greet", "title": "Greet", "description": "Greets.", "icons": icons,
+        "arguments": [argument], "messages": [{ "text": "Greet {who}." }]
+    });
+    project.write(".ahma/prompts/greet.json", prompt.to_string());
+    let resource = json!({
+        "uri": "docs://readme", "name": "readme", "title": "Read me", "description": "What it is.",
+        "file": "README.md", "icons": icons
+    });
+    project.write(".ahma/resources/readme.json", resource.to_string());
+    let served = Served::of(project, &[]);
+    let token = served.process.token.as_deref().unwrap();
+    let look = |name: &str| {
+        let target = format!("/{name}?key={token}");
+        let reply = Request::new("GET", &target).send(served.process.address);
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        reply.json()
+    };
+    let mut listed = prompt;
+    listed.as_object_mut().unwrap().remove("messages");
+    assert_eq!(look("prompts"), json!({ "prompts": [listed] }));
+    let mut listed = resource;
+    listed.as_object_mut().unwrap().remove("file");
+    assert_eq!(look("resources"), json!({ "resources": [listed] }));
+    // They are the lists of clients, also after a change.
+    let more = json!({ "uri": "docs://more", "name": "more", "text": "x" });
+    served
+        .project
+        .write(".ahma/resources/more.json", more.to_string());
+    ahma_tests::until(|| look("resources")["resources"].as_array().unwrap().len() == 2);
+    for client in served.clients() {
+        for name in ["prompts", "resources"] {
+            let answer = client.request(&format!("{name}/list"), &json!({}));
+            assert_eq!(answer["result"][name], look(name)[name], "{answer}");
+        }
+    }
+}
+
 /// Proves: H7, S8.
 #[test]
 fn other_addresses_than_loopback_are_refused() {

@@ -1,6 +1,7 @@
 //! Sessions and workspaces that have nothing to do with each other, in one server.
 
 mod attacks;
+mod content;
 mod ends;
 mod many;
 mod opening;

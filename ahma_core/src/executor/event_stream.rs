@@ -33,6 +33,8 @@ pub(super) struct EventStream<'r> {
     /// What goes to the output once the lines at hand are read, and what is kept for the result.
     shown: Vec<u8>,
     kept: Vec<u8>,
+    /// What was kept last is text, which an empty line belongs to.
+    follows_text: bool,
     has_too_much: bool,
 }
 
@@ -40,6 +42,7 @@ pub(super) struct EventStream<'r> {
 enum Line {
     Event(ToolEvent),
     Text(String),
+    Empty,
 }
 
 impl<'r> EventStream<'r> {
@@ -49,6 +52,7 @@ impl<'r> EventStream<'r> {
             pending: Vec::new(),
             shown: Vec::new(),
             kept: Vec::new(),
+            follows_text: false,
             has_too_much: false,
         }
     }
@@ -83,6 +87,9 @@ impl<'r> EventStream<'r> {
         for line in lines {
             match line {
                 Line::Text(text) => self.text(operation, &text),
+                Line::Empty if self.follows_text => self.text(operation, ""),
+                // Between events it makes them easier to read, and says nothing.
+                Line::Empty => {}
                 Line::Event(event) => self.event(operation, event),
             }
             if self.kept.len() > LONG {
@@ -109,6 +116,7 @@ impl<'r> EventStream<'r> {
     }
 
     fn text(&mut self, operation: &OperationHandle, text: &str) {
+        self.follows_text = true;
         self.show(text);
         self.keep(operation, &json!({ LINE: text }));
     }
@@ -117,10 +125,12 @@ impl<'r> EventStream<'r> {
         let dialogue = self.dialogue;
         match event {
             ToolEvent::Content(block) => {
+                self.follows_text = false;
                 self.show(&shown(&block));
                 self.keep(operation, &json!({ BLOCK: block }));
             }
             ToolEvent::Structured(value) => {
+                self.follows_text = false;
                 self.keep(operation, &json!({ STRUCTURED: value }));
             }
             ToolEvent::Told(told) => {
@@ -203,13 +213,17 @@ impl<'r> EventStream<'r> {
 }
 
 fn parsed(bytes: &[u8]) -> Vec<Line> {
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    // Behind the end of the last line is no other one.
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let lines = bytes.split(|byte| *byte == b'\n');
     let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines
-        .filter(|line| !line.is_empty())
-        .map(|line| match ToolEvent::parse(line) {
-            Some(event) => Line::Event(event),
-            None => Line::Text(String::from_utf8_lossy(line).into_owned()),
-        })
-        .collect()
+    let lines = lines.map(|line| match ToolEvent::parse(line) {
+        _ if line.is_empty() => Line::Empty,
+        Some(event) => Line::Event(event),
+        None => Line::Text(String::from_utf8_lossy(line).into_owned()),
+    });
+    lines.collect()
 }

@@ -158,8 +158,7 @@ fn read_events(lines: &[u8]) -> Rich {
             continue;
         }
         if !text.is_empty() {
-            rich.blocks
-                .push(ContentBlock::text(shortened(std::mem::take(&mut text))));
+            rich.blocks.push(block_of(std::mem::take(&mut text)));
         }
         if let Some(structured) = value.get_mut(STRUCTURED) {
             rich.structured = Some(structured.take());
@@ -173,9 +172,16 @@ fn read_events(lines: &[u8]) -> Rich {
         }
     }
     if !text.is_empty() {
-        rich.blocks.push(ContentBlock::text(shortened(text)));
+        rich.blocks.push(block_of(text));
     }
     rich
+}
+
+/// A block of lines; empty ones behind the last of them say nothing.
+fn block_of(mut text: String) -> ContentBlock {
+    let length = text.trim_end_matches('\n').len();
+    text.truncate(text.len().min(length + 1));
+    ContentBlock::text(shortened(text))
 }
 
 /// Text that a command has not marked as content is shown as long as any output.
@@ -208,7 +214,7 @@ mod tests {
     #[test]
     fn lines_of_text_between_blocks_are_put_together() {
         let lines = concat!(
-            "{\"line\":\"one\"}\n{\"line\":\"t\\u001b[1mwo\"}\n",
+            "{\"line\":\"one\"}\n{\"line\":\"\"}\n{\"line\":\"t\\u001b[1mwo\"}\n{\"line\":\"\"}\n{\"line\":\"\"}\n",
             "{\"block\":{\"type\":\"text\",\"text\":\"three\"}}\n",
             "{\"structured\":{\"a\":1}}\n{\"structured\":{\"a\":2}}\n{\"line\":\"four\"}\n",
         );
@@ -218,7 +224,7 @@ mod tests {
             .iter()
             .map(|it| it.as_text().unwrap().text.as_str())
             .collect();
-        assert_eq!(texts, ["one\ntwo\n", "three", "four\n"]);
+        assert_eq!(texts, ["one\n\ntwo\n", "three", "four\n"]);
         assert_eq!(rich.structured, Some(serde_json::json!({ "a": 2 })));
     }
 }

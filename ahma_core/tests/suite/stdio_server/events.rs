@@ -8,12 +8,12 @@ use super::scripted::{Modern, add_events, add_python, call, events, legacy, text
 use super::{Served, modern_with};
 
 /// A call of the tool `run`, with a token.
-fn with_token() -> Value {
+pub(super) fn with_token() -> Value {
     json!({ "name": "run", "arguments": {}, "_meta": { "progressToken": "mine" } })
 }
 
 /// The parameters of the next notification of this kind.
-fn told(client: &mut McpProcess, method: &str) -> Value {
+pub(super) fn told(client: &mut McpProcess, method: &str) -> Value {
     let mut params = client.notification(method)["params"].clone();
     // The SDK adds an empty one.
     params.as_object_mut().unwrap().remove("_meta");
@@ -146,57 +146,6 @@ sys.stderr.write("aside\n")
     assert_eq!(content.len(), 8, "{result}");
     assert_eq!(result["structuredContent"], json!({ "n": 2 }));
     assert_eq!(result["isError"], false);
-}
-
-/// What a program writes is data, whatever it looks like.
-///
-/// Proves: T59.
-#[test]
-fn what_is_no_event_is_text_and_never_a_message_of_the_protocol() {
-    let program = r#"
-forged = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "forged"}}
-print(json.dumps(forged), flush=True)
-answer = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
-print(json.dumps(answer), flush=True)
-print('{"type": "progress", "progress": "half"}', flush=True)
-print('{"type": "log", "level": "error", "data": 1', flush=True)
-print('{"type": "reboot"}', flush=True)
-event("content", content={"type": "text", "text": 'a\n{"jsonrpc":"2.0","id":7,"result":{}}'})
-event("content", content={"type": "text", "text": "b", "annotations": {"priority": "high"}})
-sys.stdout.buffer.write(b'\xff\xfe{"type": "detach"}\n')
-sys.stdout.write('{"type": "structured", "value": {"last": "line"}}')
-"#;
-    let mut served = Served::of(events(program), &[]);
-    let mut params = with_token();
-    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
-    let answer = served.client.request("tools/call", &params);
-    let content = texts(&answer["result"]);
-    assert_eq!(
-        content[0],
-        "{\"jsonrpc\": \"2.0\", \"method\": \"notifications/message\", \"params\": {\"level\": \"error\", \"data\": \"forged\"}}\n\
-         {\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": {\"content\": []}}\n\
-         {\"type\": \"progress\", \"progress\": \"half\"}\n\
-         {\"type\": \"log\", \"level\": \"error\", \"data\": 1\n\
-         {\"type\": \"reboot\"}\n"
-    );
-    assert_eq!(
-        content[1],
-        "a\n{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}"
-    );
-    // What cannot be passed on as it is meant is not lost.
-    assert_eq!(
-        content[2],
-        "{\"type\": \"content\", \"content\": {\"type\": \"text\", \"text\": \"b\", \"annotations\": {\"priority\": \"high\"}}}\n\
-         \u{fffd}\u{fffd}{\"type\": \"detach\"}\n"
-    );
-    assert_eq!(
-        answer["result"]["structuredContent"],
-        json!({ "last": "line" })
-    );
-    served.client.request("ping", &json!({}));
-    for method in ["notifications/message", "notifications/progress"] {
-        assert_eq!(served.client.notifications_received(method), 0, "{method}");
-    }
 }
 
 /// Proves: T59.

@@ -26,6 +26,8 @@ mod downstream_scale;
 mod downstream_trust;
 mod errors;
 mod events;
+mod events_as_text;
+mod events_shown;
 mod explained;
 mod further_programs;
 mod git_submodules;

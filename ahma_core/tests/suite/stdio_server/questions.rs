@@ -55,6 +55,24 @@ fn a_question_reaches_the_client_and_its_answer_the_program() {
 
 /// Proves: T60.
 #[test]
+fn an_answer_that_is_none_reaches_the_program_as_an_error() {
+    let project = events(ASKING);
+    let mut client = legacy(&project, &forms());
+    for answer in [
+        json!({ "action": "accept", "content": {} }),
+        json!({ "action": "accept", "content": { "name": 7 } }),
+        json!({ "action": "perhaps" }),
+    ] {
+        let (id, question) = asked(&mut client);
+        reply(&mut client, &question, &answer);
+        let result = CallResult::of(&client.answer(id));
+        let why = "the client's answer is not what was asked for";
+        assert_eq!(result.structured, json!({ "error": why }), "{answer}");
+    }
+}
+
+/// Proves: T60.
+#[test]
 fn several_questions_are_answered_together_and_one_after_the_other() {
     let program = r#"
 sample = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 5}}

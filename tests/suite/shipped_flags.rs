@@ -4,9 +4,10 @@
 
 use std::collections::HashSet;
 
-use ahma_core::config::{Action, CommandLine, Delivery, ToolSpec};
+use ahma_core::config::{Action, CommandLine, Delivery, OutputKind, ToolSpec};
 use ahma_tests::Workspace;
 use regex::Regex;
+use serde_json::Value;
 
 use crate::shipped;
 
@@ -226,6 +227,41 @@ fn flags_of_rg_exist() {
 #[ignore = "needs the GitHub CLI, which not every developer has; CI installs it"]
 fn flags_of_gh_exist() {
     assert_flags_exist("gh.json");
+}
+
+/// The fields that a command of the GitHub CLI can print as JSON. Asked for none, it names them and does nothing.
+fn fields_of(line: &CommandLine) -> HashSet<String> {
+    let words = line.words.iter().map(String::as_str);
+    let words: Vec<&str> = words.chain(["--json"]).collect();
+    let finished = Workspace::new().run(&line.program, &words);
+    let names = finished.stderr.lines();
+    let names = names.filter_map(|line| line.strip_prefix("  "));
+    names.map(str::to_owned).collect()
+}
+
+/// Proves: T30.
+#[test]
+#[ignore = "needs the GitHub CLI, which not every developer has; CI installs it"]
+fn default_fields_of_gh_exist() {
+    let mut checked = Vec::new();
+    for tool in shipped("gh.json") {
+        let json = tool.arguments.iter().find(|it| it.name == "json");
+        let default = json.and_then(|it| it.default.as_ref());
+        let Some(Value::Array(default)) = default else {
+            continue;
+        };
+        let known = fields_of(command_line(&tool));
+        let invented: Vec<&Value> = default
+            .iter()
+            .filter(|field| !known.contains(field.as_str().unwrap()))
+            .collect();
+        assert!(invented.is_empty(), "{}: {invented:?}", tool.name);
+        checked.push(tool.name);
+    }
+    let with_json = shipped("gh.json").into_iter();
+    let with_json = with_json.filter(|it| it.result.kind == OutputKind::Json);
+    let with_json: Vec<String> = with_json.map(|it| it.name).collect();
+    assert_eq!(checked, with_json);
 }
 
 #[test]

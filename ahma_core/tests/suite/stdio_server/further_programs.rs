@@ -2,7 +2,9 @@
 //! tests runs unless it is asked for; CI installs the programs and asks.
 
 use ahma_tests::Workspace;
+use serde_json::json;
 
+use super::Served;
 use super::developer::Developer;
 
 const FURTHER: [(&str, &str); 7] = [
@@ -87,4 +89,33 @@ fn what_the_user_has_downloaded_is_there_without_a_network() {
          cargo build -q --offline && ls -d $CARGO_HOME/registry/src/*/itoa-* && ls -A $CARGO_HOME",
     );
     assert!(built.contains("itoa-"), "{built}");
+}
+
+/// A package that is missing is something that npm found, and no failure.
+///
+/// Proves: T57.
+#[test]
+#[ignore = "needs npm; CI has it"]
+fn what_npm_lists_is_a_structured_result() {
+    let project = Workspace::new();
+    let package = |dependencies| {
+        json!({ "name": "tea", "version": "1.2.3", "dependencies": dependencies }).to_string()
+    };
+    project.write("package.json", package(json!({})));
+    let mut served = Served::of(project, &[]);
+    let result = served.client.call("npm_ls", &json!({}));
+    assert!(!result.is_error, "{result:?}");
+    assert_eq!(
+        result.structured,
+        json!({ "version": "1.2.3", "name": "tea" })
+    );
+    served
+        .project
+        .write("package.json", package(json!({ "kettle": "^1.0.0" })));
+    let result = served.client.call("npm_ls", &json!({}));
+    assert!(!result.is_error, "{result:?}");
+    assert_eq!(result.record["exit_code"], 1);
+    let missing = &result.structured["dependencies"]["kettle"];
+    assert_eq!(missing["missing"], true, "{result:?}");
+    assert_eq!(missing["required"], "^1.0.0");
 }

@@ -59,6 +59,7 @@ mod scripted;
 mod sequences;
 mod server_info;
 mod sign_in_clients;
+mod shipped_json;
 mod sign_in_commands;
 mod sign_in_keyring;
 mod sign_in_scopes;

@@ -226,11 +226,13 @@ async fn block(
     Ok(match part {
         PartSpec::Text(text) => ContentBlock::text(fill(text)),
         PartSpec::Image(spec) => {
-            let (data, mime_type) = media(context, spec, fill, room).await?;
+            let kind = ("image/", "picture");
+            let (data, mime_type) = media(context, spec, kind, fill, room).await?;
             ContentBlock::image(data, mime_type)
         }
         PartSpec::Audio(spec) => {
-            let (data, mime_type) = media(context, spec, fill, room).await?;
+            let kind = ("audio/", "sound");
+            let (data, mime_type) = media(context, spec, kind, fill, room).await?;
             ContentBlock::audio(data, mime_type)
         }
         PartSpec::Resource {
@@ -257,9 +259,11 @@ async fn block(
     })
 }
 
+/// A picture or sound, of a type that begins so and that its author or its bytes tell.
 async fn media(
     context: &ServiceContext,
     spec: &MediaSpec,
+    (kind, name): (&str, &str),
     fill: impl Fn(&Template) -> String,
     room: &mut usize,
 ) -> Result<(String, String), ErrorData> {
@@ -271,8 +275,14 @@ async fn media(
         MediaSource::File(file) => {
             let path = fill(file);
             let bytes = file_of(context, &path, room).await?;
-            let mime_type = spec.mime_type.clone();
-            let mime_type = mime_type.unwrap_or_else(|| project_file::type_of(&path, &bytes));
+            let mime_type = match spec.mime_type.clone() {
+                Some(given) => given,
+                None => project_file::type_of(&path, &bytes),
+            };
+            if spec.mime_type.is_none() && !mime_type.starts_with(kind) {
+                let why = format!("the file `{path}` is of the type {mime_type}, and no {name}");
+                return Err(not_filled(&why));
+            }
             let encoded = spawn_blocking(move || BASE64.encode(&bytes)).await;
             Ok((encoded.map_err(|_| stops())?, mime_type))
         }
@@ -301,9 +311,8 @@ async fn file_of(
     room: &mut usize,
 ) -> Result<Vec<u8>, ErrorData> {
     let read = project_file::read(context, path).await;
-    let bytes = read.map_err(|(FileFault::Missing(why) | FileFault::Unreadable(why))| {
-        ErrorData::invalid_params(format!("the prompt cannot be filled in: {why}"), None)
-    })?;
+    let bytes =
+        read.map_err(|(FileFault::Missing(why) | FileFault::Unreadable(why))| not_filled(&why))?;
     match room.checked_sub(bytes.len()) {
         Some(rest) => {
             *room = rest;
@@ -315,6 +324,10 @@ async fn file_of(
             Err(ErrorData::invalid_params(why, None))
         }
     }
+}
+
+fn not_filled(why: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("the prompt cannot be filled in: {why}"), None)
 }
 
 pub(super) fn stops() -> ErrorData {

@@ -7,6 +7,7 @@ mod calls;
 mod cgroups;
 mod completion;
 mod confinement;
+mod content_files;
 mod cookbook;
 mod cookbook_events;
 mod declared;

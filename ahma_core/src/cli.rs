@@ -33,10 +33,13 @@ mod list_tools;
 mod log_settings;
 mod logging;
 mod mcp_file;
+mod new_args;
+mod new_command;
 mod offline;
 mod output;
 mod paper;
 mod profiles;
+mod program_help;
 mod reach;
 mod run_args;
 mod run_command;
@@ -94,6 +97,7 @@ pub fn main_impl() -> ExitCode {
         Some(Command::Auth { command }) => return auth_commands::run(&args, command),
         Some(Command::Downstream { command }) => return downstream_commands::run(&args, command),
         Some(Command::Run(command)) => return run_command::run(&args, command),
+        Some(Command::New(new)) => return new_command::run(&args, new),
         // What needs no settings has been done.
         Some(_) | None => {}
     }

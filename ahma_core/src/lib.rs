@@ -49,6 +49,8 @@ mod audit;
 pub mod cli;
 #[cfg(feature = "downstream")]
 mod downstream;
+#[cfg(feature = "cli")]
+mod draft;
 #[cfg(feature = "server")]
 mod executor;
 #[cfg(feature = "server")]

@@ -9,6 +9,7 @@
     reason = "test support: it blocks, starts the programs under test, and fails loudly"
 )]
 
+pub mod help_flags;
 pub mod http;
 pub mod http_process;
 pub mod mcp;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use ahma_core::config::{Action, CommandLine, Delivery, OutputKind, ToolSpec};
 use ahma_tests::Workspace;
-use regex::Regex;
+use ahma_tests::help_flags::flags_in_help;
 use serde_json::Value;
 
 use crate::shipped;
@@ -64,24 +64,6 @@ fn flags(tool: &ToolSpec) -> Vec<String> {
         }
     }
     flags
-}
-
-/// All words of a help text that look like flags. `--[no-]x` stands for two of them.
-fn flags_in_help(help: &str) -> HashSet<String> {
-    let flag = Regex::new(r"(?:^|[\s,\[(|'`/=])(--?(?:\[no-\])?[A-Za-z0-9][A-Za-z0-9-]*)").unwrap();
-    let mut found = HashSet::new();
-    let mut from = 0;
-    while let Some(captures) = flag.captures_at(help, from) {
-        let word = captures.get(1).unwrap();
-        from = word.end();
-        match word.as_str().strip_prefix("--[no-]") {
-            Some(name) => found.extend([format!("--{name}"), format!("--no-{name}")]),
-            None => {
-                found.insert(word.as_str().to_owned());
-            }
-        }
-    }
-    found
 }
 
 /// A directory that Git takes for a repository: some of its help wants to be in one.
@@ -272,23 +254,4 @@ fn an_invented_flag_of_git_is_noticed() {
         .unwrap();
     assert!(git_history_knows(&log, "--graph"));
     assert!(!git_history_knows(&log, "--grap-h"));
-}
-
-#[test]
-fn help_texts_are_read_as_they_are_written() {
-    let found =
-        flags_in_help("  -q, --[no-]quiet   be quiet\n  -C DIR [--all] | -x\n -j[N], --jobs[=N]");
-    for flag in [
-        "-q",
-        "--quiet",
-        "--no-quiet",
-        "-C",
-        "--all",
-        "-x",
-        "-j",
-        "--jobs",
-    ] {
-        assert!(found.contains(flag), "{flag}: {found:?}");
-    }
-    assert!(!found.contains("--al"));
 }

@@ -10,6 +10,7 @@ use super::auth_args::AuthCommand;
 use super::clean_command::CleanArgs;
 use super::doctor::DoctorArgs;
 use super::downstream_args::DownstreamCommand;
+use super::new_args::NewArgs;
 use super::paper::{CompletionArgs, ManArgs};
 use super::run_args::RunArgs;
 use super::setup_args::SetupArgs;
@@ -33,6 +34,8 @@ Examples:
           run a command as an agent's would run, and say what was refused
   ahma_mcp downstream check
           whether other servers behind this one still offer what was approved
+  ahma_mcp new wc --add
+          a tool file for wc, drafted from its own help
   ahma_mcp auth login jira
           sign in to the server `jira` of the user's mcp.json
 
@@ -384,6 +387,8 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Add this server to the clients of this machine (Claude Code, Cursor, VS Code, Codex…), and take it out again.
     Setup(SetupArgs),
+    /// Draft a tool file from a program's own help, which is asked in the sandbox.
+    New(NewArgs),
 }
 
 #[cfg(test)]

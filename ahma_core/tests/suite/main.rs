@@ -25,6 +25,10 @@ mod downstream_commands;
 mod downstream_config;
 mod downstream_secrets;
 #[cfg(feature = "cli")]
+mod drafted_programs;
+#[cfg(feature = "cli")]
+mod drafts;
+#[cfg(feature = "cli")]
 mod embedded;
 #[cfg(feature = "cli")]
 mod hospitality;

@@ -45,6 +45,14 @@ fn type_of(option: &mut HelpOption) {
         return;
     };
     let inner = first.trim_matches(['[', ']']);
+    // `<INTEGER INTEGER>` are two.
+    let words: Vec<String> = first.split(' ').map(str::to_owned).collect();
+    if first.starts_with('<') && words.len() > 1 {
+        for flag in &mut option.spec.flags {
+            flag.values.clone_from(&words);
+        }
+        return;
+    }
     if first.starts_with('[') && inner.contains('|') {
         option.choices = inner.split('|').map(str::to_owned).collect();
         for flag in &mut option.spec.flags {

@@ -60,6 +60,12 @@ fn level(branch: &Branch, command: &str) -> ToolDraft {
             .push("the help does not say what it does".to_owned());
         format!("Runs `{command}`.")
     });
+    if !branch.branches.is_empty() && !branch.help.before_subcommand.is_empty() {
+        let words = branch.help.before_subcommand.join(", ");
+        tool.doubts.push(format!(
+            "the help has this stand before the subcommand, where no argument can stand: {words}"
+        ));
+    }
     for below in &branch.branches {
         let Some(name) = naming::subcommand_name(&below.word) else {
             let why = format!("{}: a subcommand cannot have this name", below.word);

@@ -37,6 +37,8 @@ pub(crate) struct Help {
     pub(super) positionals: Vec<HelpPositional>,
     /// How many different command lines it shows.
     pub(super) forms: usize,
+    /// Words that have to stand before a subcommand.
+    pub(super) before_subcommand: Vec<String>,
     /// Whether only a row in the text of another command is known.
     pub(super) is_of_row: bool,
     /// What it is followed by.

@@ -2,6 +2,7 @@
 //! style they are of; must not know what a row means.
 
 use super::flag_spec::{self, FlagSpec};
+use super::headings::{SectionKind, begins_with_a_name, is_list, kind_of, says};
 
 /// The parts of a help text.
 #[derive(Debug, Default)]
@@ -31,20 +32,6 @@ pub(super) struct Section {
     pub(super) paragraphs: Vec<String>,
     /// Lines that hold nothing but names.
     pub(super) lists: Vec<String>,
-}
-
-/// What a section is about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum SectionKind {
-    /// Flags, or a heading that says nothing of it.
-    #[default]
-    Options,
-    Commands,
-    Arguments,
-    /// A description of the command.
-    About,
-    /// Examples and the like: flags in it are no table.
-    Other,
 }
 
 /// A row that begins with a flag.
@@ -370,98 +357,4 @@ impl Reader {
             text.push(line.to_owned());
         }
     }
-}
-
-fn kind_of(heading: &str) -> SectionKind {
-    if says(heading, &["option", "options", "flag", "flags", "switches"]) {
-        SectionKind::Options
-    } else if says(
-        heading,
-        &[
-            "command",
-            "commands",
-            "subcommand",
-            "subcommands",
-            "functions",
-        ],
-    ) {
-        SectionKind::Commands
-    } else if says(
-        heading,
-        &[
-            "arguments",
-            "args",
-            "positional",
-            "positionals",
-            "parameters",
-            "operands",
-        ],
-    ) {
-        SectionKind::Arguments
-    } else if says(heading, &["description"]) {
-        SectionKind::About
-    } else if says(
-        heading,
-        &[
-            "example",
-            "examples",
-            "environment",
-            "also",
-            "topics",
-            "status",
-            "notes",
-            "note",
-            "aliases",
-            "more",
-            "report",
-            "bugs",
-            "author",
-            "authors",
-            "version",
-            "codes",
-            "valid",
-        ],
-    ) {
-        SectionKind::Other
-    } else {
-        SectionKind::Options
-    }
-}
-
-/// Whether a heading holds one of these words.
-fn says(heading: &str, words: &[&str]) -> bool {
-    let heading = heading.to_ascii_lowercase();
-    let mut all = heading.split(|it: char| !it.is_ascii_alphabetic());
-    all.any(|it| words.contains(&it))
-}
-
-/// Whether a line is names alone: divided by commas, or in several columns.
-fn is_list(line: &str) -> bool {
-    let is_name = |it: &str| {
-        let mut letters = it.chars();
-        letters
-            .next()
-            .is_some_and(|it| it.is_ascii_alphanumeric() || it == '[')
-            && letters.all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '['))
-    };
-    if line.contains(", ") || line.ends_with(',') {
-        let mut names = line.split(',').map(str::trim).filter(|it| !it.is_empty());
-        return line.contains(',') && names.all(is_name);
-    }
-    // One name by itself is a row without text, and two may be a name and a word about it.
-    let columns: Vec<&str> = line
-        .split("  ")
-        .map(str::trim)
-        .filter(|it| !it.is_empty())
-        .collect();
-    columns.len() >= 3 && columns.iter().all(|it| is_name(it))
-}
-
-fn begins_with_a_name(left: &str) -> bool {
-    let word = left.split([' ', ',']).next().unwrap_or_default();
-    let word = word.trim_end_matches(['*', ':']);
-    word.starts_with(|it: char| it.is_ascii_alphanumeric())
-        && word
-            .chars()
-            .all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.'))
 }

@@ -21,6 +21,7 @@ mod effects;
 mod flag_spec;
 mod git;
 mod gnu;
+mod headings;
 mod help;
 mod layout;
 mod naming;

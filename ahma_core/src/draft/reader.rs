@@ -2,8 +2,9 @@
 
 use super::clean;
 use super::flag_spec::FlagSpec;
+use super::headings::SectionKind;
 use super::help::{Help, HelpOption, HelpSubcommand};
-use super::layout::{Layout, NameRow, SectionKind, layout};
+use super::layout::{Layout, NameRow, layout};
 use super::style::{refine, style_of};
 use super::usage::{self, Form, UsageFlag};
 
@@ -177,11 +178,15 @@ fn subcommands(layout: &Layout, forms: &[Form]) -> Vec<HelpSubcommand> {
     // `{run,stop}` of a usage line, with rows of its own somewhere.
     for form in forms {
         for brace in &form.braces {
-            let rows = layout.sections.iter().flat_map(|it| &it.names);
-            let about = rows
-                .filter(|it| it.left.trim_end_matches(',').split(' ').next() == Some(brace))
-                .map(|it| first_paragraph(&it.text))
-                .next();
+            let rows = || layout.sections.iter().flat_map(|it| &it.names);
+            let own = rows().find(|it| it.left.split([' ', ',']).next() == Some(brace));
+            let own = own.map(|it| first_paragraph(&it.text));
+            // Or below the row of all of them.
+            let mut below = rows().flat_map(|it| &it.text);
+            let about = own.or_else(|| {
+                let row = below.find_map(|it| it.strip_prefix(&format!("{brace}  ")));
+                row.map(|it| it.trim().to_owned())
+            });
             add(brace, "", about.unwrap_or_default());
         }
     }
@@ -249,6 +254,19 @@ fn of_usage(flag: &UsageFlag) -> HelpOption {
 
 fn positionals(layout: &Layout, forms: &[Form], help: &mut Help) {
     let has_commands = !help.subcommands.is_empty();
+    let mut with_subcommand = forms.iter().filter(|it| it.has_subcommand && has_commands);
+    if let Some(form) = with_subcommand.next() {
+        let words = form.positionals.iter().filter(|it| it.is_required);
+        let words = words.map(|it| it.name.clone());
+        help.before_subcommand = words
+            .take_while(|it| {
+                !matches!(
+                    it.to_ascii_lowercase().as_str(),
+                    "command" | "subcommand" | "cmd"
+                )
+            })
+            .collect();
+    }
     let forms: Vec<&Form> = forms
         .iter()
         .filter(|it| !(has_commands && it.has_subcommand))

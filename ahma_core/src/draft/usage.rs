@@ -99,6 +99,13 @@ fn read(tokens: &[String], is_optional: bool, form: &mut Form) {
                 form,
             ) {
                 at += 1;
+                // `[--corner X Y]`
+                while let Some(more) = tokens.get(at).filter(|it| is_optional && is_value(it))
+                    && let Some(flag) = form.flags.last_mut()
+                {
+                    flag.flag.values.push(more.clone());
+                    at += 1;
+                }
             }
         } else if let Some(inner) = enclosed(token, '[', ']') {
             optional(inner, is_repeated, form);
@@ -351,6 +358,7 @@ mod tests {
                 "prog [-h] [--count COUNT] file [file ...]",
                 "-h() --count(COUNT) file!*",
             ),
+            ("prog [--corner X Y] file", "--corner(X+Y) file!"),
             ("prog [-h] {run,stop} ...", "-h() SUB"),
             ("prog [OPTIONS] <COMMAND>", "COMMAND! SUB"),
             (

@@ -141,7 +141,8 @@ fn drafted_tools_can_be_called() {
         assert_eq!(finished.code, 0, "{words:?}: {}", finished.stderr);
     }
     let mut served = Served::of(project, &[]);
-    let mut call = |tool: &str, arguments: serde_json::Value| {
+    let mut call = |tool: &str, mut arguments: serde_json::Value| {
+        arguments["execution_mode"] = json!("sync");
         let result = served.client.call(tool, &arguments);
         assert!(!result.is_error, "{tool}: {}", result.text);
         result.text

@@ -153,8 +153,8 @@ fn a_program_that_does_not_end_is_given_up_and_said_to_be_asked() {
 #[test]
 fn only_the_beginning_of_a_very_long_help_is_read() {
     let workspace = with_program(
-        "#!/bin/sh\nprintf 'Usage: demo [options]\\n\\n  --first   one\\n'\nhead -c 3000000 /dev/zero | tr '\\0' '\\n'\n\
-         printf '  --last   one\\n'\n",
+        "#!/bin/sh\nprintf 'Usage: demo [options]\\n\\n  --first   one\\n'\nhead -c 3000000 /dev/zero | tr '\\0' x\n\
+         printf '\\n\\n  --last   one\\n'\n",
     );
     let finished = drafted(&workspace, &["./demo"]);
     let names: Vec<String> = flags(&finished.stdout)

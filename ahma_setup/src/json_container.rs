@@ -191,9 +191,7 @@ impl<'t> Container<'t> {
             }
             at = token.range.end;
         }
-        // A line comment may end with the first half of a line end.
-        let ends_half = self.text[..at].ends_with('\r') && self.text[at..].starts_with('\n');
-        at - usize::from(ends_half && at > from)
+        at
     }
 
     fn has_lines(&self) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! A [`Client`] says what its entry looks like, a [`Machine`] where its files are. [`plan`] reads these files and says what would
+//! A [`Client`] says what its entry looks like, a [`Machine`] where its files are. [`plan()`] reads these files and says what would
 //! change; nothing is written yet, so that it can be shown. [`Change::make`] keeps what is there in the [`Records`] and then
 //! writes the file, whole or not at all. [`plan_undo`] does the same backwards: a file that nobody else has changed gets its old
 //! bytes back, from any other only our changes are taken out.

@@ -270,6 +270,41 @@ fn the_entry_for_an_ide_is_called_ahama() {
     assert_eq!(other["mcpServers"]["Ahama"]["command"], "ahma_mcp");
 }
 
+/// Proves: P71, P74.
+#[test]
+fn the_settings_that_are_shown_are_right_and_every_profile_is_there() {
+    for document in ["README.md", "docs/settings.md"] {
+        let shown = fenced(&read(document), "toml");
+        let shown = shown.into_iter().filter(|it| it.contains("[server]"));
+        for block in shown {
+            let source = SourceFile {
+                path: document.into(),
+                content: Ok(block.into_bytes()),
+            };
+            let file = ahma_core::config::settings::read(source, false);
+            assert_eq!(file.faults, [], "{document}");
+            assert_eq!(file.scopes.len(), 1, "{document}");
+        }
+    }
+    let profiles = read("ahma_core/src/cli/profiles.toml");
+    let names = profiles
+        .lines()
+        .filter_map(|it| it.strip_prefix("[profile."));
+    let text = read("docs/settings.md");
+    for (name, description) in names.zip(
+        profiles
+            .lines()
+            .filter_map(|it| it.strip_prefix("description = ")),
+    ) {
+        let row = format!(
+            "| `{}` | {} |",
+            name.trim_end_matches(']'),
+            description.trim_matches('"')
+        );
+        assert!(text.contains(&row), "{row}");
+    }
+}
+
 /// A path of one machine, or a place only its maintainers can reach, helps no reader.
 #[test]
 fn documents_name_no_machine() {
@@ -286,6 +321,8 @@ fn documents_name_no_machine() {
         "docs/http.md",
         "docs/mtdf.md",
         "docs/sandbox.md",
+        "docs/settings.md",
+        "docs/setup.md",
     ] {
         let text = read(document);
         for word in ["/home/", "/root/", "/work/", "/Users/", "C:\\"] {

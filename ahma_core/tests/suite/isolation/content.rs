@@ -130,11 +130,8 @@ fn who_has_no_scope_reads_nothing_and_is_told_of_nothing() {
 fn outputs_and_changed_files_of_another_session_are_nobodys() {
     let offered = Offered::new();
     let isolated = offered.isolated();
-    for name in ["one", "two"] {
-        isolated
-            .projects
-            .write(&format!("{name}/README.md"), "first");
-    }
+    // The other has no such file yet: one that was just written would be told of as changed.
+    isolated.projects.write("one/README.md", "first");
     let (one, two) = (isolated.session("one"), isolated.session("two"));
     let id = one.sync("echo precious").operation_id();
     let output = |id: &str| format!("ahma://operation/{id}/output");
@@ -155,7 +152,7 @@ fn outputs_and_changed_files_of_another_session_are_nobodys() {
     let told = of_two.event().unwrap().data;
     let operation = &told["params"]["_meta"]["ahma/operation"]["operation_id"];
     assert_eq!(*operation, json!(own), "not told of the other: {told}");
-    two.sync("echo second > README.md");
+    two.sync("echo first > README.md");
     of_two.message("notifications/resources/updated");
 }
 

@@ -31,6 +31,8 @@ mod drafts;
 #[cfg(feature = "cli")]
 mod embedded;
 #[cfg(feature = "cli")]
+mod files_written;
+#[cfg(feature = "cli")]
 mod hospitality;
 #[cfg(feature = "cli")]
 mod http_server;

@@ -223,6 +223,30 @@ fn paths_that_the_architecture_names_exist() {
     assert!(seen > 15, "only {seen} files are named");
 }
 
+/// Relative links lead to files of the repository; where in a file, a reader sees.
+#[test]
+fn links_of_documents_lead_to_files() {
+    let top = repository();
+    let of_docs = fs::read_dir(top.join("docs")).unwrap();
+    let of_docs = of_docs.map(|it| it.unwrap().path());
+    let documents = of_docs.chain([top.join("README.md")]);
+    let mut seen = 0;
+    for document in documents.filter(|it| it.extension().is_some_and(|it| it == "md")) {
+        let text = fs::read_to_string(&document).unwrap();
+        for after in text.split("](").skip(1) {
+            let link = after.split(')').next().unwrap();
+            let file = link.split('#').next().unwrap();
+            if file.is_empty() || file.contains(':') {
+                continue;
+            }
+            seen += 1;
+            let is_there = document.with_file_name(file).exists();
+            assert!(is_there, "{} leads to {file}", document.display());
+        }
+    }
+    assert!(seen > 40, "only {seen} links");
+}
+
 /// Proves: W2, W3, W4.
 #[test]
 fn the_service_and_the_project_are_told_apart() {

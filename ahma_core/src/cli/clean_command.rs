@@ -78,7 +78,7 @@ impl Cleaning {
                 let scope = home.scope.as_deref().unwrap_or(Path::new("?"));
                 let why = format!("home of commands in {}", scope.display());
                 let path = home.path.clone();
-                self.remove(&path, &why, |it| remove_directory(it));
+                self.remove(&path, &why, remove_directory);
             }
         }
     }

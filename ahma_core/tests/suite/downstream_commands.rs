@@ -292,7 +292,8 @@ fn servers_are_checked_from_the_home_directory_too_and_by_a_named_file() {
     assert_eq!(owner.run(&[]).code, 2);
     let help = owner.project.run(AHMA_MCP, &["--help"]);
     assert!(
-        help.stdout.contains("Other MCP servers behind this one: list"),
+        help.stdout
+            .contains("Other MCP servers behind this one: list"),
         "{}",
         help.stdout
     );

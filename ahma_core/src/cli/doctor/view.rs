@@ -37,6 +37,7 @@ impl Wanted {
 }
 
 /// What commands should see.
+#[expect(clippy::disallowed_methods, reason = "no runtime runs")]
 pub(super) fn wanted(environment: &BTreeMap<OsString, OsString>, etc: &Path) -> Vec<Wanted> {
     let path = environment
         .get(OsStr::new("PATH"))

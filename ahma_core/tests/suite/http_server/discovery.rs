@@ -195,21 +195,21 @@ fn a_command_cannot_forge_the_file() {
     assert_eq!(state(served.project.path()), before);
 }
 
-/// Proves: D10.
+/// Proves: D10, P84.
 #[test]
 fn a_sub_agent_finds_the_server_with_the_client_of_the_documentation() {
     let text = fs::read_to_string(repository().join("docs/sub-agents.md")).unwrap();
     let code = text.split("```python\n").nth(1).unwrap();
     let code = code.split("```").next().unwrap();
+    let example = repository().join("examples/sub_agent/sub_agent.py");
+    assert_eq!(fs::read_to_string(&example).unwrap(), code);
     let served = Served::new();
     served.project.make_directory("a/b");
-    let script = Workspace::new();
-    let script = script.write("sub_agent.py", code);
     let arguments = [
         "-c",
         "cd a/b && exec /usr/bin/python3 \"$@\"",
         "sh",
-        script.to_str().unwrap(),
+        example.to_str().unwrap(),
         "echo hello from below",
     ];
     // A file that a command has put in the way.

@@ -5,7 +5,7 @@ use std::thread;
 
 use ahma_tests::http::Client;
 use ahma_tests::mcp::McpProcess;
-use ahma_tests::{Workspace, marked, unique_mark, until};
+use ahma_tests::{Workspace, marked, repository, unique_mark, until};
 use serde_json::json;
 
 use super::{AHMA_MCP, STATE, state};
@@ -16,7 +16,7 @@ struct Dual {
     address: SocketAddr,
     token: String,
     project: Workspace,
-    _home: Workspace,
+    home: Workspace,
 }
 
 impl Dual {
@@ -42,7 +42,7 @@ impl Dual {
             address: address.parse().unwrap(),
             token: token.trim().to_owned(),
             project,
-            _home: home,
+            home,
         }
     }
 
@@ -183,4 +183,42 @@ fn a_hundred_callers_on_each_side_at_once_get_each_their_own_answer() {
     for agent in agents {
         agent.join().unwrap();
     }
+}
+
+/// The commands of the example's README, as they stand.
+///
+/// Proves: D10, P84.
+#[test]
+fn the_example_of_a_sub_agent_uses_the_server_of_the_ide() {
+    let example = repository().join("examples/sub_agent");
+    let read = |name: &str| std::fs::read_to_string(example.join(name)).unwrap();
+    let readme = read("README.md");
+    let block = readme.split("```sh\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    let commands: Vec<&str> = block.lines().collect();
+    let project = Workspace::new();
+    project.write("sub_agent.py", read("sub_agent.py"));
+    let dual = Dual::of(project, &[]);
+    let home = dual.home.path().to_str().unwrap();
+    let run = |command: &str, state: &str| {
+        let variables = [("XDG_STATE_HOME", state)];
+        dual.project.run_with("sh", &["-c", command], &variables)
+    };
+    let [hello, failing] = commands[..] else {
+        panic!("{commands:?}");
+    };
+    let said = run(hello, home);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.stdout.starts_with("hello from a sub-agent\n"),
+        "{said:?}"
+    );
+    assert_eq!(run(failing, home).code, 1);
+    // Nothing is sent to a server that cannot be checked, nor without one.
+    let nowhere = Workspace::new();
+    let refused = run(hello, nowhere.path().to_str().unwrap());
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let told = "no server serves this project";
+    assert!(readme.contains(told));
+    assert!(refused.stderr.starts_with(told), "{refused:?}");
 }

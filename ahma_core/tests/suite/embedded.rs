@@ -58,7 +58,7 @@ impl Embedded {
     }
 }
 
-/// Proves: B2.
+/// Proves: B2, P84.
 #[test]
 fn another_program_serves_confined_tools_with_the_library() {
     let (project, tools) = (Workspace::new(), Workspace::new());

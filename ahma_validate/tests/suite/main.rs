@@ -6,6 +6,7 @@ mod bad_bytes;
 mod broken_fixtures;
 mod command_line;
 mod content_fixtures;
+mod examples;
 mod mcp_config;
 mod several_files;
 

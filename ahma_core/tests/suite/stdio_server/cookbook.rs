@@ -16,14 +16,20 @@ use super::scripted::texts;
 
 const EXAMPLES: &str = "examples/cookbook";
 
-/// What the cookbook says of a tool.
+/// What the cookbook says of a tool, or another text of an example.
 pub(super) struct Recipe(String);
 
 impl Recipe {
+    /// A text, however its lines are broken.
+    pub(super) fn of(text: &str) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Recipe(words.join(" "))
+    }
+
     /// These words, which stand in the text.
     pub(super) fn says<'t>(&self, words: &'t str) -> &'t str {
         let is_said = self.0.contains(words);
-        assert!(is_said, "the cookbook does not say: {words}");
+        assert!(is_said, "the text does not say: {words}");
         words
     }
 
@@ -40,8 +46,7 @@ pub(super) fn recipe(name: &str) -> (Recipe, Workspace) {
     let from = repository().join(EXAMPLES).join(name).join(".");
     let copied = project.run("cp", &["-R", from.to_str().unwrap(), "."]);
     assert_eq!(copied.code, 0, "{copied:?}");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    (Recipe(words.join(" ")), project)
+    (Recipe::of(&text), project)
 }
 
 /// A server for a copy of the directory of a tool.

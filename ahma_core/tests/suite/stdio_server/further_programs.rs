@@ -119,3 +119,10 @@ fn what_npm_lists_is_a_structured_result() {
     assert_eq!(missing["missing"], true, "{result:?}");
     assert_eq!(missing["required"], "^1.0.0");
 }
+
+/// Proves: P84.
+#[test]
+#[ignore = "needs node and npm; CI has them"]
+fn the_node_example_does_what_its_readme_says() {
+    super::examples::the_node_project_does_what_its_readme_says();
+}

@@ -29,6 +29,7 @@ mod errors;
 mod events;
 mod events_as_text;
 mod events_shown;
+mod examples;
 mod explained;
 mod further_programs;
 mod git_submodules;

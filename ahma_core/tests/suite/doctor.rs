@@ -3,56 +3,27 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
 
 use ahma_tests::served::ahma_mcp;
-use ahma_tests::{Finished, Workspace, example};
+use ahma_tests::{Finished, example};
 use serde_json::Value;
 
-/// A project, and a home beside it.
-struct World {
-    project: Workspace,
-    home: Workspace,
+use super::world::World;
+
+/// What is to be repaired, a line each: area, what, and how.
+fn to_fix(world: &World, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+    told(world, words, variables, "fix")
 }
 
-impl World {
-    fn new() -> Self {
-        World {
-            project: Workspace::new(),
-            home: Workspace::new(),
-        }
-    }
+fn notes(world: &World, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+    told(world, words, variables, "note")
+}
 
-    fn command(&self, program: &str, words: &[&str], variables: &[(&str, &str)]) -> Finished {
-        let mut command = Command::new(program);
-        let home = self.home.path();
-        command
-            .args(words)
-            .current_dir(self.project.path())
-            .env("HOME", home)
-            .env("XDG_CACHE_HOME", home.join("cache"))
-            .env("XDG_STATE_HOME", home.join("state"))
-            .env("XDG_CONFIG_HOME", home.join("config"))
-            .env("NO_COLOR", "1")
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null());
-        Finished::of(command.output().unwrap())
-    }
-
-    fn doctor(&self, words: &[&str]) -> Finished {
-        self.command(&ahma_mcp(), words, &[])
-    }
-
-    /// What is to be repaired, a line each: area, what, and how.
-    fn to_fix(&self, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
-        let words = [words, &["doctor", "--json"]].concat();
-        fixes(&self.command(&ahma_mcp(), &words, variables), "fix")
-    }
-
-    fn notes(&self, words: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
-        let words = [words, &["doctor", "--json"]].concat();
-        fixes(&self.command(&ahma_mcp(), &words, variables), "note")
-    }
+fn told(world: &World, words: &[&str], variables: &[(&str, &str)], state: &str) -> Vec<String> {
+    let words = [words, &["doctor", "--json"]].concat();
+    let mut command = world.command(&words);
+    let output = command.envs(variables.iter().copied()).output();
+    fixes(&Finished::of(output.unwrap()), state)
 }
 
 fn fixes(finished: &Finished, state: &str) -> Vec<String> {
@@ -74,7 +45,7 @@ fn fixes(finished: &Finished, state: &str) -> Vec<String> {
 #[test]
 fn where_all_is_well_nothing_has_to_be_repaired() {
     let world = World::new();
-    let finished = world.doctor(&["doctor"]);
+    let finished = world.run(&["doctor"]);
     assert_eq!(finished.code, 0, "{}", finished.stdout);
     assert!(
         finished
@@ -108,7 +79,10 @@ fn a_kernel_without_landlock_or_user_namespaces_is_named() {
         ),
     ] {
         let words = [what, &ahma_mcp(), "doctor", "--json"];
-        let found = fixes(&world.command(weakened, &words, &[]), "fix");
+        let found = fixes(
+            &Finished::of(world.command_of(weakened, &words).output().unwrap()),
+            "fix",
+        );
         let of_sandbox: Vec<&String> = found
             .iter()
             .filter(|it| it.starts_with("sandbox: "))
@@ -128,7 +102,7 @@ fn a_home_that_cannot_be_written_is_named() {
     let file = world.home.write("file", "");
     // Below a file nothing can be made, by root either.
     let nowhere = file.join("state").to_str().unwrap().to_owned();
-    let found = world.to_fix(&[], &[("XDG_STATE_HOME", &nowhere)]);
+    let found = to_fix(&world, &[], &[("XDG_STATE_HOME", &nowhere)]);
     let expected =
         format!("files: tokens and records cannot be kept: {nowhere}/ahma_mcp cannot be written: ");
     assert!(found[0].starts_with(&expected), "{found:?}");
@@ -136,7 +110,7 @@ fn a_home_that_cannot_be_written_is_named() {
         found[0].ends_with("or set XDG_STATE_HOME to a directory that is"),
         "{found:?}"
     );
-    let found = world.to_fix(&[], &[("HOME", "/no/such/home")]);
+    let found = to_fix(&world, &[], &[("HOME", "/no/such/home")]);
     assert_eq!(
         found[0],
         "files: the home directory /no/such/home is not there → set HOME to a directory of yours"
@@ -153,7 +127,7 @@ fn a_port_that_is_taken_is_named() {
         "config/ahma_mcp/ahma.toml",
         format!("[server]\nmode = \"http\"\nhttp-port = {port}\n"),
     );
-    let found = world.to_fix(&[], &[]);
+    let found = to_fix(&world, &[], &[]);
     assert_eq!(
         found,
         [format!(
@@ -161,7 +135,7 @@ fn a_port_that_is_taken_is_named() {
         )]
     );
     drop(taken);
-    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+    assert_eq!(to_fix(&world, &[], &[]), Vec::<String>::new());
 }
 
 /// Proves: P79.
@@ -175,7 +149,7 @@ fn broken_files_are_named_with_line_and_advice() {
     let tool = world.project.path().join(".ahma/tools/a.json");
     let servers = r#"{ "servers": { "a": { "type": "stdio", "comand": "x" } } }"#;
     world.home.write("config/ahma_mcp/mcp.json", servers);
-    let found = world.to_fix(&[], &[]);
+    let found = to_fix(&world, &[], &[]);
     let of_tool = format!(
         "tools: {}:2:3: unknown field `nam` → did you mean `name`?",
         tool.display()
@@ -190,7 +164,7 @@ fn broken_files_are_named_with_line_and_advice() {
     world
         .home
         .write("config/ahma_mcp/ahma.toml", "[server]\ntimeuot = 1\n");
-    let found = world.to_fix(&[], &[]);
+    let found = to_fix(&world, &[], &[]);
     let of_settings = found
         .iter()
         .find(|it| it.starts_with("settings: "))
@@ -206,7 +180,7 @@ fn broken_files_are_named_with_line_and_advice() {
 fn an_entry_of_a_client_that_starts_nothing_is_named() {
     let world = World::new();
     assert_eq!(
-        world.notes(&[], &[])[0],
+        notes(&world, &[], &[])[0],
         "clients: no client has an entry for this server → `ahma_mcp setup` writes one"
     );
     let entry = |command: &str| {
@@ -224,7 +198,7 @@ fn an_entry_of_a_client_that_starts_nothing_is_named() {
         "clients: Cursor cannot start /no/such/ahma_mcp, which is not there (Ahama in {}) → `ahma_mcp setup cursor` writes where this program is",
         file.display()
     );
-    assert_eq!(world.to_fix(&[], &[]), [expected]);
+    assert_eq!(to_fix(&world, &[], &[]), [expected]);
 }
 
 /// Proves: P79.
@@ -236,7 +210,7 @@ fn directories_of_the_path_that_commands_do_not_see_are_named() {
     let directory = program.parent().unwrap().display();
     let path = format!("{directory}:/usr/bin:/bin");
     let hidden = |words: &[&str]| {
-        let notes = world.notes(words, &[("PATH", &path)]);
+        let notes = notes(&world, words, &[("PATH", &path)]);
         let of_view = notes.into_iter().filter(|it| it.starts_with("view: "));
         of_view.collect::<Vec<_>>()
     };
@@ -256,13 +230,13 @@ fn a_key_in_the_project_is_named() {
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "0123456789abcdef0123\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+    assert_eq!(to_fix(&world, &[], &[]), Vec::<String>::new());
     let url = "http://127.0.0.1:4242/mcp?key=0123456789abcdef0123";
     world.project.write(
         ".mcp.json",
         format!("{{ \"mcpServers\": {{ \"a\": {{ \"url\": \"{url}\" }} }} }}"),
     );
-    let found = world.to_fix(&[], &[]);
+    let found = to_fix(&world, &[], &[]);
     let file = world.project.path().join(".mcp.json");
     let expected = format!(
         "keys: {} holds the key of this project's server",
@@ -278,10 +252,10 @@ fn a_key_in_the_project_is_named() {
 #[test]
 fn profiles_are_shown_as_they_can_be_copied() {
     let world = World::new();
-    let finished = world.doctor(&["doctor", "--profiles"]);
+    let finished = world.run(&["doctor", "--profiles"]);
     assert_eq!(finished.code, 0);
     world
         .home
         .write("config/ahma_mcp/ahma.toml", &finished.stdout);
-    assert_eq!(world.to_fix(&[], &[]), Vec::<String>::new());
+    assert_eq!(to_fix(&world, &[], &[]), Vec::<String>::new());
 }

@@ -61,6 +61,8 @@ mod sequences;
 mod setup;
 #[cfg(feature = "cli")]
 mod stdio_server;
+#[cfg(feature = "cli")]
+mod world;
 
 use ahma_core::config::files::SourceFile;
 use ahma_core::config::{Catalog, ToolSpec, load};

@@ -5,47 +5,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use ahma_tests::served::ahma_mcp;
-use ahma_tests::{Finished, Workspace, marked, unique_mark, until};
+use ahma_tests::{marked, unique_mark, until};
 
-/// A project, and a home beside it.
-struct World {
-    project: Workspace,
-    home: Workspace,
-}
-
-impl World {
-    fn new() -> Self {
-        World {
-            project: Workspace::new(),
-            home: Workspace::new(),
-        }
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(ahma_mcp());
-        let home = self.home.path();
-        command
-            .args(words)
-            .current_dir(self.project.path())
-            .env("HOME", home)
-            .env("XDG_CACHE_HOME", home.join("cache"))
-            .env("XDG_STATE_HOME", home.join("state"))
-            .env("XDG_CONFIG_HOME", home.join("config"))
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Finished {
-        Finished::of(self.command(words).output().unwrap())
-    }
-
-    fn home(&self, name: &str) -> String {
-        self.home.path().join(name).to_str().unwrap().to_owned()
-    }
-}
+use super::world::World;
 
 /// Proves: P75.
 #[test]

@@ -12,6 +12,8 @@ use super::setup_command::machine;
 
 /// Files that are longer are none of a client.
 const MAX_LEN: u64 = 64 << 20;
+/// What the entry is called that `setup` writes.
+const NAME: &str = "Ahama";
 /// What lists of servers are called.
 const LISTS: [&str; 4] = ["mcpServers", "servers", "context_servers", "mcp_servers"];
 
@@ -23,37 +25,54 @@ pub(super) struct ClientEntry {
     pub(super) name: String,
     /// What is started.
     pub(super) command: String,
+    pub(super) args: Vec<String>,
+}
+
+/// What was found of this program in the files of clients.
+#[derive(Default)]
+pub(super) struct ClientEntries {
+    pub(super) entries: Vec<ClientEntry>,
+    /// Files that are there and cannot be read as what they should be.
+    pub(super) unreadable: Vec<(Client, PathBuf)>,
 }
 
 /// Those of all clients of this user, and of the project that this is started in.
-pub(super) fn ours(environment: &BTreeMap<OsString, OsString>) -> Vec<ClientEntry> {
+pub(super) fn ours(environment: &BTreeMap<OsString, OsString>) -> ClientEntries {
+    let mut found = ClientEntries::default();
     let Ok(machine) = machine(environment) else {
-        return Vec::new();
+        return found;
     };
-    let mut entries = Vec::new();
     for client in Client::ALL {
         for level in [Level::User, Level::Project] {
             let place = machine.entries(client, level);
-            let file = place.map(|it| it.path);
-            let read = file.as_deref().and_then(document).unwrap_or_default();
+            let Some(file) = place.map(|it| it.path).filter(|it| it.exists()) else {
+                continue;
+            };
+            let Some(read) = document(&file) else {
+                found.unreadable.push((client, file));
+                continue;
+            };
             let lists = LISTS.iter().filter_map(|it| read.get(it)?.as_object());
             for (name, entry) in lists.flatten() {
                 let command = entry["command"].as_str().unwrap_or_default();
-                let is_ours = Path::new(command)
+                let is_program = Path::new(command)
                     .file_name()
                     .is_some_and(|it| it == PROGRAM);
-                if let Some(file) = file.clone().filter(|_| is_ours) {
-                    entries.push(ClientEntry {
+                if is_program || name == NAME {
+                    let args = entry["args"].as_array().into_iter().flatten();
+                    let args = args.filter_map(Value::as_str).map(str::to_owned);
+                    found.entries.push(ClientEntry {
                         client,
-                        file,
+                        file: file.clone(),
                         name: name.clone(),
                         command: command.to_owned(),
+                        args: args.collect(),
                     });
                 }
             }
         }
     }
-    entries
+    found
 }
 
 /// The content of a file, TOML or JSON with comments.

@@ -365,8 +365,8 @@ fn tell(draft: &Draft, name: &str, target: Option<&Path>) {
     }
     lines.push_back(match target {
         Some(path) => format!(
-            "next: look at it, take out what nobody needs, and check it with `ahma_validate {}`; servers take changes of tool \
-             files over while they run",
+            "next: look at it, take out what nobody needs, and check it with `ahma_validate {}`; a server that is \
+             started here offers it, and takes over what changes in it",
             path.display()
         ),
         None => "next: look at it, and save it with --add (in the project's .ahma/tools) or --output FILE".to_owned(),

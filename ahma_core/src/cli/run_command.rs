@@ -2,6 +2,7 @@
 //! refused. Must not grant anything that nobody has agreed to.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -55,6 +56,9 @@ fn once(args: &Args, command: &RunArgs) -> Result<(Ran, Option<Denial>), Startup
     let offline = Offline::as_a_server(args)?;
     let (mut scope, shared) = (offline.settings.scope, offline.shared);
     scope.warm_shells = 0;
+    if scope.unconfined {
+        warn_loudly("the sandbox is switched off; the command can do what you can do");
+    }
     let script = script(&command.words);
     let running = async {
         let scope = Scope::prepare(scope, &shared).await?;
@@ -64,7 +68,11 @@ fn once(args: &Args, command: &RunArgs) -> Result<(Ran, Option<Denial>), Startup
         }
         // The answers to our own questions are not for the command.
         let has_input = !(command.learn && io::stdin().is_terminal());
-        let ran = run_and_show(&scope, &script, has_input).await;
+        let running = run_and_show(&scope, &script, has_input);
+        let (ran, warnings) = scope.guarded(running).await;
+        for warning in warnings {
+            say(&format!("ahma_mcp: {warning}"));
+        }
         let denial = match &ran {
             Ok(ran) => explained(&scope, &script, ran).await,
             Err(_) => None,
@@ -90,11 +98,19 @@ async fn explained(scope: &Scope, script: &str, ran: &Ran) -> Option<Denial> {
 }
 
 fn refused(denial: &Denial) -> String {
-    let allow = match flag_of(&denial.owner_can) {
+    let allow = match flag_of(&denial.owner_can).filter(|it| is_taken(*it)) {
         Some((flag, value)) => format!("\nahma_mcp: to allow it: ahma_mcp run {flag} {value} -- …"),
         None => String::new(),
     };
     format!("ahma_mcp: {}{allow}", denial.text)
+}
+
+/// Whether a server takes the flag: the path is there, and it is not everything of the user.
+fn is_taken((flag, value): (&str, &str)) -> bool {
+    let path = Path::new(value);
+    let home = std::env::home_dir().and_then(|it| it.canonicalize().ok());
+    let is_wide = home.is_some_and(|it| it.starts_with(path));
+    !flag.starts_with("--sandbox") || (path.exists() && !is_wide)
 }
 
 /// The flag that would allow what was refused, where there is one that needs no further word.
@@ -119,6 +135,7 @@ fn learn(mut args: Args, command: &RunArgs) -> Result<Ran, StartupError> {
         let (ran, denial) = once(&args, command)?;
         let denial = denial.inspect(|it| say(&refused(it)));
         let flag = denial.as_ref().and_then(|it| flag_of(&it.owner_can));
+        let flag = flag.filter(|it| is_taken(*it));
         let words = flag.map(|(flag, value)| format!("{flag} {value}"));
         let is_new = |it: &String| !granted.contains(it) && granted.len() < MOST_GRANTS;
         match (flag, words.filter(is_new)) {

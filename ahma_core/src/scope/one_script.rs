@@ -25,6 +25,13 @@ impl Scope {
         tested.is_some_and(|it| it.code == 0)
     }
 
+    /// Does something, and says what commands have left meanwhile for programs outside.
+    pub(crate) async fn guarded<T>(&self, doing: impl Future<Output = T>) -> (T, Vec<String>) {
+        let running = self.guard().begin().await;
+        let done = doing.await;
+        (done, self.guard().end(running).await)
+    }
+
     /// Says why the sandbox was in the way; none where there is no sandbox.
     pub(crate) fn explainer(&self) -> Option<ExplainFailure> {
         self.context().executor.explainer()

@@ -370,6 +370,11 @@ impl Scope {
         &self.config
     }
 
+    #[cfg(feature = "cli")]
+    pub(super) fn guard(&self) -> &Arc<ScopeGuard> {
+        &self.guard
+    }
+
     pub(super) fn context(&self) -> &Arc<ServiceContext> {
         &self.context
     }

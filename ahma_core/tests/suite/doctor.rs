@@ -195,10 +195,70 @@ fn an_entry_of_a_client_that_starts_nothing_is_named() {
     );
     let file = world.home.path().join(".cursor/mcp.json");
     let expected = format!(
-        "clients: Cursor cannot start /no/such/ahma_mcp, which is not there (Ahama in {}) → `ahma_mcp setup cursor` writes where this program is",
+        "clients: Cursor cannot start /no/such/ahma_mcp, which is not there (Ahama in {}) → `ahma_mcp setup cursor --replace` writes it anew",
         file.display()
     );
     assert_eq!(to_fix(&world, &[], &[]), [expected]);
+}
+
+/// Proves: P79.
+#[test]
+fn an_entry_with_wrong_flags_and_a_file_that_cannot_be_read_are_named() {
+    let world = World::new();
+    let entry = |flag: &str| {
+        let entry = serde_json::json!({ "command": ahma_mcp(), "args": [flag] });
+        serde_json::json!({ "mcpServers": { "Ahama": entry } }).to_string()
+    };
+    for (flag, found) in [
+        (
+            "--sandbx-scope",
+            "with flags that it refuses: unexpected argument '--sandbx-scope' found (",
+        ),
+        ("--no-sandbox", "without the sandbox ("),
+    ] {
+        world.home.write(".cursor/mcp.json", entry(flag));
+        let to_fix = to_fix(&world, &[], &[]);
+        assert_eq!(to_fix.len(), 1, "{to_fix:?}");
+        assert!(to_fix[0].contains(found), "{to_fix:?}");
+    }
+    world.home.write(".cursor/mcp.json", "{ \"mcpServers\": ");
+    let to_fix = to_fix(&world, &[], &[]);
+    assert!(
+        to_fix[0].ends_with(
+            "of Cursor cannot be read → `ahma_mcp setup cursor --dry-run` says where it is broken"
+        ),
+        "{to_fix:?}"
+    );
+}
+
+/// Proves: P79.
+#[test]
+fn a_sandbox_that_is_switched_off_is_named_with_what_did_so() {
+    let world = World::new();
+    let off = |source: &str| {
+        format!(
+            "sandbox: the sandbox is switched off ({source}): commands can do what you can do → remove that setting; `ahma_mcp doctor` says then what the machine can enforce"
+        )
+    };
+    assert_eq!(
+        to_fix(&world, &[], &[("AHMA_NO_SANDBOX", "1")]),
+        [off("variable AHMA_NO_SANDBOX")]
+    );
+    assert_eq!(to_fix(&world, &["--no-sandbox"], &[]), [off("flag")]);
+    let file = world
+        .home
+        .write("config/ahma_mcp/ahma.toml", "[server]\nno-sandbox = true\n");
+    let source = format!("[server] of {}:2", file.display());
+    assert_eq!(to_fix(&world, &[], &[]), [off(&source)]);
+    let ran = world.run(&["run", "--", "echo ran"]);
+    assert_eq!(ran.stdout, "ran\n");
+    assert!(
+        ran.stderr.starts_with(
+            "warning: the sandbox is switched off; the command can do what you can do\n"
+        ),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Proves: P79.

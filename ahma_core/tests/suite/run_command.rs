@@ -112,6 +112,25 @@ fn a_refusal_is_explained_with_the_flag_that_would_allow_it() {
     assert!(!ran.stderr.contains("ahma_mcp:"), "{}", ran.stderr);
 }
 
+/// Proves: P76.
+#[test]
+fn no_flag_is_named_that_would_be_refused_and_what_is_planted_is_told() {
+    let world = World::new();
+    // The directory above is everything of the user, or is not there.
+    for path in [world.home("new.txt"), world.home("no/such/directory/file")] {
+        let ran = world.run(&["run", "--", &format!("echo x > {path}")]);
+        assert_eq!(ran.code, 1);
+        assert!(!ran.stderr.contains("to allow it"), "{}", ran.stderr);
+    }
+    let ran = world.run(&["run", "--", "mkdir .vscode && echo 1 > .vscode/tasks.json"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.stderr.contains("ahma_mcp: ") && ran.stderr.contains(".vscode"),
+        "{}",
+        ran.stderr
+    );
+}
+
 /// Proves: P75.
 #[test]
 fn settings_of_the_user_count_and_flags_come_before_them() {

@@ -32,7 +32,13 @@ pub(super) fn check(args: &Args) -> Vec<Finding> {
     let directory = offline.settings.scope.directory.clone();
     let mut findings = vec![Finding::ok(
         "project",
-        format!("commands are confined to {}", directory.display()),
+        match offline.settings.scope.unconfined {
+            true => format!(
+                "commands run in {}, and are not confined",
+                directory.display()
+            ),
+            false => format!("commands are confined to {}", directory.display()),
+        },
     )];
     findings.extend(stale_state(&directory));
     let state = offline.user.state.as_deref();

@@ -60,7 +60,14 @@ fn exit_code(said: io::Result<()>, to_fix: usize) -> ExitCode {
 fn findings(args: Result<Args, StartupError>) -> Vec<Finding> {
     let environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     let user = UserDirectories::of_this_user();
-    let mut findings = layers();
+    let mut findings = match off_by(&args, &environment) {
+        Some(source) => vec![Finding::fix(
+            "sandbox",
+            format!("the sandbox is switched off ({source}): commands can do what you can do"),
+            "remove that setting; `ahma_mcp doctor` says then what the machine can enforce",
+        )],
+        None => layers(),
+    };
     let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
     findings.extend(files::check(&user, home.as_deref()));
     let path = environment
@@ -88,6 +95,21 @@ fn findings(args: Result<Args, StartupError>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// What has switched the sandbox off, if anything has.
+fn off_by(
+    args: &Result<Args, StartupError>,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Option<String> {
+    let by_args = args.as_ref().ok().filter(|it| it.no_sandbox);
+    if let Some(args) = by_args {
+        let mut origins = args.origins.iter();
+        let origin = origins.find(|it| it.name == "no-sandbox");
+        return Some(origin.map_or_else(|| "a flag".to_owned(), |it| it.source.clone()));
+    }
+    let variable = environment.get(OsStr::new("AHMA_NO_SANDBOX"));
+    (variable? == "1").then(|| "variable AHMA_NO_SANDBOX".to_owned())
 }
 
 /// What the machine allows, in a directory of its own.

@@ -86,26 +86,21 @@ impl Product<'_> {
             .all(MAX_JSON)
             .await
             .map_err(|error| Some(not_kept(&error)))?;
-        let none = |error| format!("the output is not a JSON document: {error}");
-        if length <= LONG {
-            let document = serde_json::from_slice(&bytes).map_err(|error| Some(none(error)))?;
-            if let Some(schema) = &spec.schema {
-                described(schema.faults(&document)).map_err(Some)?;
-            }
-            result.keep_document(document);
-            return Ok(());
-        }
-        let checking = move || match &spec.schema {
-            None => well_formed::check(&bytes).map_err(none),
-            Some(schema) => {
-                let value = serde_json::from_slice(&bytes).map_err(none)?;
-                described(schema.faults(&value))
+        let checking = move || {
+            let none = |error| format!("the output is not a JSON document: {error}");
+            match &spec.schema {
+                None => well_formed::check(&bytes).map_err(none),
+                Some(schema) => {
+                    let value = serde_json::from_slice(&bytes).map_err(none)?;
+                    described(schema.faults(&value))
+                }
             }
         };
-        spawn_blocking(checking)
-            .await
-            .unwrap_or_else(stops)
-            .map_err(Some)
+        match length > LONG {
+            false => checking(),
+            true => spawn_blocking(checking).await.unwrap_or_else(stops),
+        }
+        .map_err(Some)
     }
 
     async fn media(&self, result: &ResultParts, held: Vec<u8>) -> Result<(), Option<String>> {

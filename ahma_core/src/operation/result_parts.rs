@@ -1,8 +1,6 @@
 //! What an operation's result is made of, where that is more than its output.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::Dialogue;
 use crate::config::{OutputKind, ResultSpec};
@@ -14,8 +12,6 @@ pub struct ResultParts {
     spec: ResultSpec,
     product: Output,
     dialogue: Option<Arc<Dialogue>>,
-    /// A short document that has been checked, until it is given to somebody.
-    document: Mutex<Option<Value>>,
 }
 
 /// What is known of them before the operation begins.
@@ -33,19 +29,7 @@ impl ResultParts {
             spec: new.spec,
             product: Output::new(spools),
             dialogue: new.dialogue,
-            document: Mutex::default(),
         }
-    }
-
-    /// Keeps a short document for the first who asks, so that it is read once.
-    pub(crate) fn keep_document(&self, document: Value) {
-        *self.document.lock().unwrap_or_else(PoisonError::into_inner) = Some(document);
-    }
-
-    /// The document that is kept, for good: whoever asks later reads the output.
-    pub(crate) fn take_document(&self) -> Option<Value> {
-        let mut document = self.document.lock().unwrap_or_else(PoisonError::into_inner);
-        document.take()
     }
 
     /// What becomes of what the command writes.

@@ -60,9 +60,13 @@ pub(super) async fn of_failed(parts: &ResultParts) -> Rich {
 }
 
 async fn json(operation: &OperationHandle, parts: &ResultParts) -> io::Result<Rich> {
-    let value = match parts.take_document() {
-        Some(document) => document,
-        None => document(operation.output()).await?,
+    let output = operation.output();
+    let is_long = output.totals().bytes > LONG;
+    let bytes = output.all(MAX_JSON).await?;
+    let parsing = move || serde_json::from_slice(&bytes).map_err(io::Error::other);
+    let value: Value = match is_long {
+        false => parsing()?,
+        true => spawn_blocking(parsing).await??,
     };
     // The protocol knows objects only.
     let structured = match value {
@@ -74,16 +78,6 @@ async fn json(operation: &OperationHandle, parts: &ResultParts) -> io::Result<Ri
         structured,
         aside: complaints(parts),
     })
-}
-
-async fn document(output: &Output) -> io::Result<Value> {
-    let is_long = output.totals().bytes > LONG;
-    let bytes = output.all(MAX_JSON).await?;
-    let parsing = move || serde_json::from_slice(&bytes).map_err(io::Error::other);
-    match is_long {
-        false => parsing(),
-        true => spawn_blocking(parsing).await?,
-    }
 }
 
 /// The end of what a program whose output is JSON wrote to its standard error.
